@@ -15,6 +15,7 @@ type Limits struct {
 	MaxDecompressed int   // bytes that the records of one batch may have when decompressed
 	MaxRatio        int   // decompressed bytes per compressed byte
 	MaxNesting      int   // compressed wrappers within each other (magic 0 and 1)
+	MaxRecords      int   // records of one batch
 }
 
 // Defaults of Limits, each with its reason.
@@ -32,6 +33,8 @@ const (
 	maxRatio = 2000
 	// maxNesting: clients and brokers nest once; two more are read for the sake of mirrors that wrapped a wrapper.
 	maxNesting = 3
+	// maxRecords keeps the Records of one batch below 64 MiB; a batch of 1 MiB holds at most 150,000 when not compressed.
+	maxRecords = 1_000_000
 )
 
 // DefaultLimits returns the limits for a worker of a scan with the default memory budget.
@@ -43,5 +46,6 @@ func DefaultLimits() Limits {
 		MaxDecompressed: maxDecompressed,
 		MaxRatio:        maxRatio,
 		MaxNesting:      maxNesting,
+		MaxRecords:      maxRecords,
 	}
 }
