@@ -1,0 +1,234 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kdupscan/kdupscan/analysis"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// codeOf is the catalogue code of a finding.
+func codeOf(f *analysis.Finding) pcap.Code { return pcap.Code(f.Cause) }
+
+// maxSteps is how many steps of a story an explanation and a table show. The first and the last tell it; JSON has them all.
+const maxSteps = 16
+
+// steps returns the events of the story that are shown, and how many were left out in the middle, before index cut.
+func steps(events []analysis.Event) (shown []analysis.Event, cut, left int) {
+	if len(events) <= maxSteps {
+		return events, len(events), 0
+	}
+	half := maxSteps / 2
+	return slices.Concat(events[:half], events[len(events)-half:]), half, len(events) - maxSteps
+}
+
+// explanation tells a finding in sentences: the copies first, then one sentence a step, what follows, how sure that is,
+// which innocent explanation was ruled out, and what was not seen.
+func (v *view) explanation(f *analysis.Finding) []string {
+	var out []string
+	for i := range f.Copies {
+		out = append(out, copySentence(f, i))
+	}
+	shown, cut, left := steps(f.Timeline)
+	for i := range shown {
+		if i == cut {
+			out = append(out, fmt.Sprintf("%s between are left out here and stand in the timeline.", count(left, "step")))
+		}
+		e := &shown[i]
+		out = append(out, fmt.Sprintf("%s, %s: %s.", clock(e.At.Time), v.frame(e.At.Ref), v.sentence(f, e)))
+	}
+	if b := v.bumpSentence(f.Bump); b != "" {
+		out = append(out, b)
+	}
+	out = append(out, followText[f.Cause], v.sure(f), ruledOutText[f.Cause])
+	for _, doubt := range doubts(f) {
+		out = append(out, fmt.Sprintf("%s (%s).", strings.TrimSuffix(explain(doubt).Title, "."), doubt))
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// triggerNotSeen is the doubt that the sentence on the bump tells already.
+const triggerNotSeen pcap.Code = "trigger-not-seen"
+
+// doubts are those of f that no other sentence tells.
+func doubts(f *analysis.Finding) []pcap.Code {
+	return slices.DeleteFunc(slices.Clone(f.Doubts), func(c pcap.Code) bool {
+		return c == triggerNotSeen && f.Bump != nil && f.Bump.Trigger == nil
+	})
+}
+
+// copySentence is "Copy 1: producer 7078 epoch 0, sequence 2704–2705, CRC 0xe97ffa59; offsets 71229–71230, as fetched."
+func copySentence(f *analysis.Finding, i int) string {
+	c := &f.Copies[i]
+	var batches []string
+	for _, b := range c.Batches {
+		s := identity(b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.LastSequence, b.CRC)
+		if b.ProducerID >= 0 {
+			s += ", CRC " + crc(b.CRC)
+		}
+		batches = append(batches, s)
+	}
+	if n := len(batches); n > 3 {
+		batches = append(batches[:2], fmt.Sprintf("and %d more batches", n-2))
+	}
+	where := ""
+	if c.Partition != f.Partition || !sameTopic(c.Topic, f.Topic) {
+		where = " on " + place(c.Topic, c.Partition)
+	}
+	return fmt.Sprintf("Copy %d%s: %s; %s.", i+1, where, strings.Join(batches, "; "), offsetsText(c))
+}
+
+func offsetsText(c *analysis.Copy) string {
+	if c.BaseOffset < 0 {
+		return "its offsets were not seen"
+	}
+	s := "offset " + span(c.BaseOffset, c.LastOffset)
+	switch c.OffsetSource {
+	case analysis.OffsetFromFetch:
+		s += ", as fetched"
+	case analysis.OffsetFromAnswer:
+		s += ", as its answer says"
+	case analysis.OffsetFromErrorAnswer:
+		s += ", as the answer with the error says"
+	case analysis.OffsetFromGap:
+		s += ", the only place left between known offsets"
+	}
+	return s
+}
+
+func (v *view) bumpSentence(b *analysis.Bump) string {
+	if b == nil {
+		return ""
+	}
+	change := fmt.Sprintf("Producer %d went from epoch %d to epoch %d", b.ProducerID, b.FromEpoch, b.ToEpoch)
+	if b.NewProducerID >= 0 {
+		change = fmt.Sprintf("Producer %d, epoch %d, went on as producer %d, epoch %d", b.ProducerID, b.FromEpoch, b.NewProducerID, b.ToEpoch)
+	}
+	if b.Local {
+		change += ", without an InitProducerId exchange in this capture"
+	}
+	if b.Trigger == nil {
+		return fmt.Sprintf("%s; what forced it was not seen (kdupscan explain %s).", change, triggerNotSeen)
+	}
+	return fmt.Sprintf("%s; what forced it: %s, %s.", change, triggerText(b.Trigger), v.frame(b.Trigger.At.Ref))
+}
+
+// followText says what follows from the steps, by cause.
+var followText = map[analysis.Cause]string{
+	analysis.EpochBump:          "A broker recognises a retry by producer id, epoch and sequence. Under a new epoch the same records were new to it, and it stored them again.",
+	analysis.NewProducerID:      "A broker recognises a retry by producer id, epoch and sequence. Under another producer id the same records were new to it, and it stored them again.",
+	analysis.BlindRetry:         "A batch without a producer id carries nothing that a broker could recognise a retry by, so each send that is appended is stored.",
+	analysis.BrokerDedupFailure: "Both sends carry the same producer id, epoch and sequence: the leader should have recognised the second one, and stored it instead.",
+	analysis.MisroutedBatch:     "The CRC of a batch covers neither topic nor partition, so a broker stores a batch wherever the request puts it.",
+	analysis.ApplicationResend:  "The records came again under fresh sequences: for the broker they are new records, and no producer setting prevents that.",
+	analysis.UnknownCause:       "The records stand at more than one offset; the capture does not show the sends that would tell why.",
+}
+
+// ruledOutText names the innocent explanation that was ruled out, by cause.
+var ruledOutText = map[analysis.Cause]string{
+	analysis.EpochBump:          "Ruled out: a TCP retransmission or a packet captured twice (the copies differ in epoch and CRC), and a transaction that ended.",
+	analysis.NewProducerID:      "Ruled out: a TCP retransmission or a packet captured twice (the copies differ in producer id and CRC).",
+	analysis.BlindRetry:         "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and a record that the application repeated after an OK.",
+	analysis.BrokerDedupFailure: "Ruled out: one offset read twice, and a first copy that was truncated and stored anew.",
+	analysis.MisroutedBatch:     "Ruled out: records that were meant for both places (by its neighbours the sequence belongs to one of them only).",
+	analysis.ApplicationResend:  "Ruled out: a retry by the client (the sequences are fresh), and records that are equal by nature (the content occurs nowhere else in the partition).",
+	analysis.UnknownCause:       "Ruled out: one offset read twice (the copies have offsets of their own), and content that is common in the partition.",
+}
+
+// sure says how sure the verdict is, and why.
+func (v *view) sure(f *analysis.Finding) string {
+	var shown []string
+	for i := range f.Copies {
+		shown = append(shown, fmt.Sprintf("copy %d %s", i+1, strings.Join(v.proofs(&f.Copies[i]), ", ")))
+	}
+	because := strings.Join(shown, "; ")
+	switch f.Verdict {
+	case analysis.Confirmed:
+		return "Confirmed: each copy is shown by evidence that cannot be undone: " + because + "."
+	case analysis.Probable:
+		return "Probable: " + because + ". Nothing shows that the first copy survived."
+	}
+	return "Possible: " + because + ". Whether the first copy was appended was not seen."
+}
+
+// proofs says, best evidence only, how a copy is known to be stored: "answered OK (frame 47)", "fetched (frames 49, 51)".
+func (v *view) proofs(c *analysis.Copy) []string {
+	type proof struct {
+		words string
+		weak  bool
+		refs  []pcap.Ref
+	}
+	var all []proof
+	add := func(words string, weak bool, at pcap.Ref) {
+		i := slices.IndexFunc(all, func(p proof) bool { return p.words == words })
+		if i < 0 {
+			i, all = len(all), append(all, proof{words: words, weak: weak})
+		}
+		all[i].refs = append(all[i].refs, at)
+	}
+	for i := range c.Evidence {
+		if words, weak := proofText(&c.Evidence[i]); words != "" {
+			add(words, weak, c.Evidence[i].At.Ref)
+		}
+	}
+	if c.OffsetSource == analysis.OffsetFromGap {
+		add("fills a gap between known offsets", false, pcap.Ref{})
+	}
+	if slices.ContainsFunc(all, func(p proof) bool { return !p.weak }) {
+		all = slices.DeleteFunc(all, func(p proof) bool { return p.weak })
+	}
+	var out []string
+	for _, p := range all {
+		out = append(out, p.words+v.refsText(p.refs))
+	}
+	if out == nil {
+		out = []string{"was sent, its fate was not seen"}
+	}
+	return out
+}
+
+// proofText words what one event proves of a copy, "" for nothing; weak proof says only that it was not seen to be stored.
+func proofText(e *analysis.Event) (words string, weak bool) {
+	switch e.Kind {
+	case analysis.EventFetchResponse:
+		if e.ReplicaID >= 0 {
+			return fmt.Sprintf("copied by follower %d", e.ReplicaID), false
+		}
+		return "fetched", false
+	case analysis.EventProduceResponse:
+		switch {
+		case e.ErrorCode == 0:
+			return "answered OK", false
+		case e.Offset >= 0:
+			return fmt.Sprintf("answered error %d with its offset", e.ErrorCode), false
+		}
+		return fmt.Sprintf("refused with error %d", e.ErrorCode), true
+	case analysis.EventNoAnswer:
+		return "never answered", true
+	case analysis.EventConnectionLost:
+		return "connection lost", true
+	}
+	return "", false
+}
+
+// refsText is " (frame 14)" or " (frames 14, 15 and 3 more)"; "" without frames.
+func (v *view) refsText(refs []pcap.Ref) string {
+	const most = 3
+	refs = slices.DeleteFunc(slices.Clone(refs), pcap.Ref.IsZero)
+	switch {
+	case len(refs) == 0:
+		return ""
+	case len(refs) == 1:
+		return " (" + v.frame(refs[0]) + ")"
+	}
+	var parts []string
+	for i, r := range refs {
+		if i == most {
+			return fmt.Sprintf(" (frames %s and %d more)", strings.Join(parts, ", "), len(refs)-most)
+		}
+		parts = append(parts, strings.TrimPrefix(v.frame(r), "frame "))
+	}
+	return " (frames " + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,138 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// grid is a table without lines: columns two spaces apart, the last one wrapped to the width. Cells are clean already.
+type grid struct {
+	indent, width int
+	header        []string // nil for none
+	rows          [][]string
+	right         []int // columns aligned to the right
+}
+
+// leastColumn is what the last column keeps even where the others leave less.
+const leastColumn = 28
+
+func (g grid) write(b *bytes.Buffer) error {
+	if len(g.rows) == 0 {
+		return nil
+	}
+	columns := len(g.header)
+	for _, row := range g.rows {
+		columns = max(columns, len(row))
+	}
+	last := max(leastColumn, g.width-g.indent-g.leading(columns))
+	var text bytes.Buffer
+	table := tablewriter.NewTable(&text, g.options(columns)...)
+	if g.header != nil {
+		table.Header(g.header)
+	}
+	for _, row := range g.rows {
+		row = append(slices.Clone(row), make([]string, columns-len(row))...)
+		row[columns-1] = strings.Join(wrap(row[columns-1], last), "\n")
+		if err := table.Append(row); err != nil {
+			return err
+		}
+	}
+	if err := table.Render(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			b.WriteString(strings.Repeat(" ", g.indent) + line + "\n")
+		}
+	}
+	return nil
+}
+
+// leading returns the columns that all but the last column take.
+func (g grid) leading(columns int) int {
+	total := 0
+	for i := range columns - 1 {
+		widest := 0
+		for _, row := range append([][]string{g.header}, g.rows...) {
+			if i < len(row) {
+				widest = max(widest, displaywidth.String(row[i]))
+			}
+		}
+		total += widest + 2
+	}
+	return total
+}
+
+// options turn off all that tablewriter would draw or rewrite. East Asian width is off, since it is guessed from the
+// environment and the report must not depend on that.
+func (g grid) options(columns int) []tablewriter.Option {
+	align := make([]tw.Align, columns)
+	for i := range align {
+		align[i] = tw.AlignLeft
+		if slices.Contains(g.right, i) {
+			align[i] = tw.AlignRight
+		}
+	}
+	return []tablewriter.Option{
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{Borders: tw.BorderNone, Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone}})),
+		tablewriter.WithPadding(tw.Padding{Right: "  ", Overwrite: true}),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithHeaderAlignment(tw.AlignLeft),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithEastAsian(tw.Off),
+	}
+}
+
+// wrap breaks s at spaces into lines of at most width columns; a word that is wider gets a line of its own, so that a frame
+// filter or a hash can be copied whole.
+func wrap(s string, width int) []string {
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Split(s, " ") {
+		n := displaywidth.String(word)
+		if used > 0 && used+1+n > width {
+			lines, line, used = append(lines, line), "", 0
+		}
+		if used > 0 {
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+n
+	}
+	return append(lines, line)
+}
+
+// writeParagraph writes s wrapped to the width.
+func writeParagraph(b *bytes.Buffer, width int, s string) {
+	for _, line := range wrap(s, width) {
+		b.WriteString(line + "\n")
+	}
+}
+
+// writeIndented writes s as writeParagraph does, two columns in, further lines four.
+func writeIndented(b *bytes.Buffer, width int, s string) {
+	for i, line := range wrap(s, width-4) {
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString("  " + line + "\n")
+	}
+}
+
+// writeHead writes left and, at the right edge where there is room, right.
+func writeHead(b *bytes.Buffer, width int, left, right string) {
+	space := width - displaywidth.String(left) - displaywidth.String(right)
+	if space < 2 {
+		b.WriteString(left + "\n")
+		return
+	}
+	b.WriteString(left + strings.Repeat(" ", space) + right + "\n")
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kdupscan/kdupscan/analysis"
+	"github.com/kdupscan/kdupscan/kafka"
+)
+
+// writeStory tells one finding: a head line, its copies, what happened, and how sure that is.
+func (v *view) writeStory(b *bytes.Buffer, id string, f *analysis.Finding) error {
+	head := fmt.Sprintf("%s  %s · %s · %s · %s", id, verdictName(f.Verdict), f.Cause, place(f.Topic, f.Partition), count(f.RecordCount, "record"))
+	writeHead(b, v.Width, head, "kdupscan explain "+string(f.Cause))
+	if err := v.copyGrid(f).write(b); err != nil {
+		return err
+	}
+	if who := settingsText(&f.Inferred); who != "" {
+		writeIndented(b, v.Width, "Producer: "+who)
+	}
+	b.WriteByte('\n')
+	if err := v.writeTimeline(b, f); err != nil {
+		return err
+	}
+	if v.Payloads {
+		v.writePayloads(b, f)
+	}
+	b.WriteByte('\n')
+	v.writeConclusion(b, f)
+	return nil
+}
+
+// copyGrid has a row per batch of each copy.
+func (v *view) copyGrid(f *analysis.Finding) grid {
+	g := grid{indent: 2, width: v.Width, header: []string{"copy", "offsets", "leader epoch", "producer", "epoch", "sequence", "CRC", "proof"}}
+	elsewhere := slices.ContainsFunc(f.Copies, func(c analysis.Copy) bool { return c.Partition != f.Partition || !sameTopic(c.Topic, f.Topic) })
+	if elsewhere {
+		g.header = slices.Insert(g.header, 1, "where")
+	}
+	for i := range f.Copies {
+		c := &f.Copies[i]
+		for j, batch := range c.Batches {
+			row := []string{fmt.Sprint(i + 1), batchOffsets(c, &batch), numberOrDash(int64(c.LeaderEpoch)), "none", "–", "–", crc(batch.CRC), strings.Join(v.proofs(c), ", ")}
+			if batch.ProducerID >= 0 {
+				row[3], row[4], row[5] = fmt.Sprint(batch.ProducerID), fmt.Sprint(batch.ProducerEpoch), span(int64(batch.BaseSequence), int64(batch.LastSequence))
+			}
+			if j > 0 {
+				row[0], row[2], row[7] = "", "", ""
+			}
+			if elsewhere {
+				row = slices.Insert(row, 1, place(c.Topic, c.Partition))
+			}
+			if j == maxSteps {
+				g.rows = append(g.rows, []string{"", fmt.Sprintf("and %d more batches", len(c.Batches)-j)})
+				break
+			}
+			g.rows = append(g.rows, row)
+		}
+	}
+	return g
+}
+
+func batchOffsets(c *analysis.Copy, b *analysis.CopyBatch) string {
+	switch {
+	case b.BaseOffset >= 0:
+		return span(b.BaseOffset, b.LastOffset)
+	case c.BaseOffset >= 0 && len(c.Batches) == 1:
+		return span(c.BaseOffset, c.LastOffset)
+	}
+	return "not seen"
+}
+
+func numberOrDash(n int64) string {
+	if n < 0 {
+		return "–"
+	}
+	return fmt.Sprint(n)
+}
+
+// settingsText is what the traffic shows of the producer, "" for nothing.
+func settingsText(i *analysis.Inferred) string {
+	var parts []string
+	if i.ClientID != "" {
+		parts = append(parts, name(i.ClientID))
+	}
+	if i.Software != "" {
+		parts = append(parts, name(i.Software))
+	}
+	if i.AcksKnown {
+		parts = append(parts, "acks="+acksText(i.Acks))
+	}
+	switch {
+	case i.TransactionalID:
+		parts = append(parts, "transactional")
+	case i.Idempotent:
+		parts = append(parts, "idempotent")
+	case i.AcksKnown:
+		parts = append(parts, "not idempotent")
+	}
+	if i.Codec != kafka.None {
+		parts = append(parts, codecName(i.Codec))
+	}
+	if i.MaxInFlight > 0 {
+		parts = append(parts, fmt.Sprintf("%d in flight at most", i.MaxInFlight))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (v *view) writeTimeline(b *bytes.Buffer, f *analysis.Finding) error {
+	shown, cut, left := steps(f.Timeline)
+	g := grid{indent: 2, width: v.Width}
+	told := make(map[string]bool) // batches whose identity a line above gives
+	for i := range shown {
+		if i == cut && left > 0 {
+			g.rows = append(g.rows, []string{"…", "", count(left, "more step") + "; --output json has them all"})
+		}
+		e := &shown[i]
+		copyOf := ""
+		if e.Copy > 0 {
+			copyOf = fmt.Sprintf("copy %d: ", e.Copy)
+		}
+		what := v.sentence(f, e)
+		if batch := batchText(e); e.Kind == analysis.EventProduceRequest && e.HasBatch {
+			if told[batch] {
+				what = strings.Replace(what, batch, "the same batch again", 1)
+			}
+			told[batch] = true
+		}
+		g.rows = append(g.rows, []string{clock(e.At.Time), v.frame(e.At.Ref), copyOf + what})
+	}
+	return g.write(b)
+}
+
+// maxPayloads is how many records the table shows with their payload.
+const maxPayloads = 10
+
+func (v *view) writePayloads(b *bytes.Buffer, f *analysis.Finding) {
+	for i := range f.Records {
+		r := &f.Records[i]
+		if i == maxPayloads {
+			writeIndented(b, v.Width, fmt.Sprintf("and %s", count(f.RecordCount-i, "more record")))
+			return
+		}
+		if r.Preview == nil {
+			continue
+		}
+		var offsets []string
+		for _, o := range r.Offsets {
+			switch {
+			case o.Absent:
+				offsets = append(offsets, "absent")
+			case o.Offset < 0:
+				offsets = append(offsets, "?")
+			default:
+				offsets = append(offsets, fmt.Sprint(o.Offset))
+			}
+		}
+		writeIndented(b, v.Width, fmt.Sprintf("record %s: key %s, value %s", strings.Join(offsets, ", "), payloadText(r.Key, r.Preview.Key), payloadText(r.Value, r.Preview.Value)))
+	}
+}
+
+// payloadText is "null", `"order-17"` or "0x00ff…", with the size of what is longer than the preview.
+func payloadText(p kafka.Payload, preview []byte) string {
+	if p.Size < 0 {
+		return "null"
+	}
+	preview = preview[:min(len(preview), kafka.PreviewSize)]
+	shown, ok := printable(preview, int(p.Size))
+	if ok {
+		shown = `"` + clean(shown, 4*kafka.PreviewSize) + `"`
+	} else {
+		shown = fmt.Sprintf("0x%x", preview)
+	}
+	if len(preview) < int(p.Size) {
+		shown += fmt.Sprintf("… (%s)", count(p.Size, "byte"))
+	}
+	return shown
+}
+
+// writeConclusion says how sure the finding is, what was ruled out and what was not seen, and how to look for oneself.
+func (v *view) writeConclusion(b *bytes.Buffer, f *analysis.Finding) {
+	if f.Bump != nil {
+		writeIndented(b, v.Width, v.bumpSentence(f.Bump))
+	}
+	writeIndented(b, v.Width, followText[f.Cause])
+	writeIndented(b, v.Width, ruledOutText[f.Cause])
+	for _, doubt := range doubts(f) {
+		writeIndented(b, v.Width, fmt.Sprintf("But: %s (kdupscan explain %s).", strings.TrimSuffix(explain(doubt).Title, "."), doubt))
+	}
+	for _, line := range v.filterLines(f) {
+		writeIndented(b, v.Width, line)
+	}
+}

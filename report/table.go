@@ -1,0 +1,283 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/kdupscan/kdupscan/analysis"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// maxStories is how many findings the table tells in full; the rest have a line each.
+const maxStories = 20
+
+// maxRepeats is how many partitions with application repeats the table names.
+const maxRepeats = 10
+
+// writeTable writes the report for people: the verdict and the coverage first, then each finding as a short story, then
+// what was hidden, what was odd, and the counts.
+func writeTable(w io.Writer, v *view) error {
+	var b bytes.Buffer
+	writeParagraph(&b, v.Width, v.headline())
+	v.writeCoverage(&b)
+	for i, f := range v.findings[:min(len(v.findings), maxStories)] {
+		b.WriteByte('\n')
+		if err := v.writeStory(&b, findingID(i), f); err != nil {
+			return err
+		}
+	}
+	if err := v.writeOtherFindings(&b); err != nil {
+		return err
+	}
+	if err := v.writeNotes(&b); err != nil {
+		return err
+	}
+	v.writeRepeats(&b)
+	v.writeCounts(&b)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// headline is the verdict of the report in one sentence.
+func (v *view) headline() string {
+	switch {
+	case v.verdict == analysis.Inconclusive:
+		return "Inconclusive: not one Produce or Fetch batch could be decoded, so nothing can be said about duplicates."
+	case v.verdict == analysis.Clean && v.hidden():
+		return "No record stands twice in what could be seen; what could not be seen is listed below."
+	case v.verdict == analysis.Clean:
+		return "No record stands twice."
+	case len(v.findings) == 1:
+		f := v.findings[0]
+		return fmt.Sprintf("%s in %s (%s): %s", standTwice(f.RecordCount, f.Verdict), place(f.Topic, f.Partition), verdictName(f.Verdict), causeText(f))
+	}
+	return v.summary()
+}
+
+// standTwice is "2 records stand twice", as sure as the verdict.
+func standTwice(records int, v analysis.Verdict) string {
+	verb := map[analysis.Verdict][2]string{
+		analysis.Confirmed: {"stands twice", "stand twice"},
+		analysis.Probable:  {"probably stands twice", "probably stand twice"},
+		analysis.Possible:  {"may stand twice", "may stand twice"},
+	}[v]
+	if records == 1 {
+		return "1 record " + verb[0]
+	}
+	return count(records, "record") + " " + verb[1]
+}
+
+// summary is the headline of several findings: how many records, where, how sure, and why.
+func (v *view) summary() string {
+	records := 0
+	best := analysis.Possible
+	places := make(map[string]bool)
+	verdicts := make(map[analysis.Verdict]int)
+	var causes []string
+	for _, f := range v.findings {
+		records += f.RecordCount
+		best = max(best, f.Verdict)
+		places[f.Cluster+"\x00"+place(f.Topic, f.Partition)] = true
+		verdicts[f.Verdict]++
+		if !slices.Contains(causes, string(f.Cause)) {
+			causes = append(causes, string(f.Cause))
+		}
+	}
+	var grades []string
+	for _, grade := range []analysis.Verdict{analysis.Confirmed, analysis.Probable, analysis.Possible} {
+		if n := verdicts[grade]; n > 0 {
+			grades = append(grades, fmt.Sprintf("%d %s", n, verdictName(grade)))
+		}
+	}
+	least := best
+	if len(verdicts) > 1 {
+		least = analysis.Possible
+	}
+	slices.Sort(causes)
+	return fmt.Sprintf("%s in %s: %s (%s), %s", standTwice(records, least), count(len(places), "partition"), count(len(v.findings), "finding"),
+		strings.Join(grades, ", "), strings.Join(causes, ", "))
+}
+
+// hidden reports whether any limit was noted.
+func (v *view) hidden() bool {
+	limits, _ := v.notes()
+	return len(limits) > 0
+}
+
+// maxCaptures is how many captures the table names one by one.
+const maxCaptures = 8
+
+func (v *view) writeCoverage(b *bytes.Buffer) {
+	for i := range v.Captures[:min(len(v.Captures), maxCaptures)] {
+		writeParagraph(b, v.Width, v.captureText(i))
+	}
+	if n := len(v.Captures) - maxCaptures; n > 0 {
+		fmt.Fprintf(b, "and %s\n", count(n, "more capture"))
+	}
+	writeParagraph(b, v.Width, v.coverageText())
+}
+
+// captureText is "a.pcap: 62 packets, 2024-11-20 15:37:10.101 to 15:37:20.200 UTC".
+func (v *view) captureText(i int) string {
+	c := &v.Captures[i]
+	s := fmt.Sprintf("%s: %s", name(v.captures[i]), count(c.Packets, "packet"))
+	if c.Packets > 0 {
+		last := clock(c.Last)
+		if day := c.Last.Time().Format("2006-01-02"); day != c.First.Time().Format("2006-01-02") {
+			last = day + " " + last
+		}
+		s += fmt.Sprintf(", %s %s to %s UTC", c.First.Time().Format("2006-01-02"), clock(c.First), last)
+	}
+	if c.CutShort > 0 {
+		s += fmt.Sprintf(", %s cut short", grouped(int64(c.CutShort)))
+	}
+	if c.Dropped != nil && *c.Dropped > 0 {
+		s += fmt.Sprintf(", %s dropped while capturing", grouped(int64(*c.Dropped)))
+	}
+	return s
+}
+
+func (v *view) coverageText() string {
+	c := &v.Coverage
+	var b strings.Builder
+	b.WriteString(count(c.Connections, "Kafka connection"))
+	if c.TLS > 0 {
+		fmt.Fprintf(&b, " (and %s in TLS)", grouped(c.TLS))
+	}
+	fmt.Fprintf(&b, ", %s, ", count(c.Requests, "request"))
+	switch {
+	case c.Requests == 0:
+		fmt.Fprintf(&b, "%s; ", count(c.Responses, "answer"))
+	case c.Unanswered > 0:
+		fmt.Fprintf(&b, "%s unanswered; ", grouped(c.Unanswered))
+	default:
+		b.WriteString("all answered; ")
+	}
+	fmt.Fprintf(&b, "%s, %s compared", count(c.ProducedBatches+c.FetchedBatches, "batch"), count(c.Records, "record"))
+	if c.RecordsNotCompared > 0 {
+		fmt.Fprintf(&b, ", %s not", grouped(c.RecordsNotCompared))
+	}
+	if !v.hidden() {
+		b.WriteString(". Nothing was hidden from view.")
+		return b.String()
+	}
+	limits, _ := v.notes()
+	var codes []string
+	for _, n := range limits {
+		codes = append(codes, string(n.Code))
+	}
+	fmt.Fprintf(&b, ". Not all was seen: %s (see below).", strings.Join(codes, ", "))
+	return b.String()
+}
+
+// writeOtherFindings lists what comes after the stories.
+func (v *view) writeOtherFindings(b *bytes.Buffer) error {
+	if len(v.findings) <= maxStories {
+		return nil
+	}
+	var rows [][]string
+	for i, f := range v.findings[maxStories:] {
+		rows = append(rows, []string{findingID(maxStories + i), verdictName(f.Verdict), string(f.Cause), place(f.Topic, f.Partition), count(f.RecordCount, "record"), causeText(f)})
+	}
+	b.WriteString("\nMore findings; --output json has them in full\n")
+	return grid{indent: 2, width: v.Width, rows: rows}.write(b)
+}
+
+func (v *view) writeNotes(b *bytes.Buffer) error {
+	limits, oddities := v.notes()
+	section := func(title string, notes []note, text func(note) string) error {
+		if len(notes) == 0 {
+			return nil
+		}
+		var rows [][]string
+		for _, n := range notes {
+			rows = append(rows, []string{string(n.Code), grouped(n.Count), text(n)})
+		}
+		fmt.Fprintf(b, "\n%s\n", title)
+		return grid{indent: 2, width: v.Width, rows: rows, right: []int{1}}.write(b)
+	}
+	err := section("What could not be seen", limits, func(n note) string { return n.entry.Title + v.firstText(n) + ". Hides: " + n.entry.Effect })
+	if err != nil {
+		return err
+	}
+	return section("Odd, but nothing hidden by it", oddities, func(n note) string { return n.entry.Title + v.firstText(n) })
+}
+
+// firstText says where a note was first made.
+func (v *view) firstText(n note) string {
+	var parts []string
+	if n.First.Detail != "" {
+		parts = append(parts, clean(n.First.Detail, 2*nameWidth))
+	}
+	if !n.First.At.IsZero() {
+		parts = append(parts, v.frame(n.First.At))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	s := strings.Join(parts, ", ")
+	if n.Count > 1 {
+		s = "first: " + s
+	}
+	return " (" + s + ")"
+}
+
+func (v *view) writeRepeats(b *bytes.Buffer) {
+	repeats := v.repeats()
+	if len(repeats) == 0 {
+		return
+	}
+	b.WriteString("\nWritten twice by the application itself, after an OK; no fault (kdupscan explain application-repeats)\n")
+	for i, r := range repeats {
+		if i == maxRepeats {
+			fmt.Fprintf(b, "  and %s\n", count(len(repeats)-i, "more partition"))
+			return
+		}
+		fmt.Fprintf(b, "  %s: %s\n", place(r.Topic, r.Partition), count(r.Records, "record"))
+	}
+}
+
+func (v *view) writeCounts(b *bytes.Buffer) {
+	c := &v.Counts
+	var parts []string
+	add := func(n int64, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, grouped(n)+" "+many)
+		}
+	}
+	add(c.Appended, "batch appended", "batches appended")
+	add(c.Deduplicated, "retry recognised by the broker", "retries recognised by the broker")
+	add(c.Rejected, "batch refused", "batches refused")
+	add(c.Unacknowledged, "batch of unknown fate", "batches of unknown fate")
+	add(c.ApplicationRepeats, "record repeated by the application", "records repeated by the application")
+	add(c.EpochBumps, "epoch bump", "epoch bumps")
+	add(c.LeaderChanges, "partition with a leader change", "partitions with a leader change")
+	if len(parts) > 0 {
+		b.WriteByte('\n')
+		writeParagraph(b, v.Width, "Counted: "+strings.Join(parts, ", ")+".")
+	}
+}
+
+// filterLines are the Wireshark filters of f, one line per capture.
+func (v *view) filterLines(f *analysis.Finding) []string {
+	all := frames(f)
+	var lines []string
+	for i := range v.captures {
+		numbers, ok := all[i]
+		if !ok {
+			continue
+		}
+		where := ""
+		if len(v.captures) > 1 {
+			where = " (" + name(v.captureName(pcap.Ref{Capture: i})) + ")"
+		}
+		lines = append(lines, fmt.Sprintf("Wireshark%s: %s", where, displayFilter(numbers)))
+	}
+	return lines
+}
