@@ -18,8 +18,8 @@ const (
 	messageCRCAt   = 12
 )
 
-// message is one message of a set; key and value are borrowed.
-type message struct {
+// setMessage is one message of a set; key and value are borrowed.
+type setMessage struct {
 	offset     int64
 	crc        uint32
 	magic      int8
@@ -106,7 +106,7 @@ func (s *setReader) read(data []byte, level int) bool {
 		if e.state != whole || e.magic < 0 || e.magic > 1 {
 			return s.fail(Undecodable, "message %d at level %d does not fit", len(s.b.Records), level)
 		}
-		m, err := readMessage(data[:e.size])
+		m, err := readSetMessage(data[:e.size])
 		if err != nil {
 			return s.fail(Undecodable, "message %d at level %d: %v", len(s.b.Records), level, err)
 		}
@@ -137,10 +137,10 @@ func countMessages(data []byte) int {
 	return n
 }
 
-// readMessage reads the message that takes all of data.
-func readMessage(data []byte) (message, error) {
+// readSetMessage reads the message that takes all of data.
+func readSetMessage(data []byte) (setMessage, error) {
 	in := reader{data: data}
-	m := message{offset: in.int64("offset"), timestamp: -1}
+	m := setMessage{offset: in.int64("offset"), timestamp: -1}
 	in.int32("length")
 	m.crc, m.magic, m.attributes = in.uint32("crc"), in.int8("magic"), in.int8("attributes")
 	if m.magic == 1 {
@@ -154,7 +154,7 @@ func readMessage(data []byte) (message, error) {
 }
 
 // unwrap reads the set in a compressed message.
-func (s *setReader) unwrap(m *message, level int) bool {
+func (s *setReader) unwrap(m *setMessage, level int) bool {
 	if level >= s.limits.MaxNesting {
 		return s.fail(TooLarge, "sets nested more than %d deep", s.limits.MaxNesting)
 	}
@@ -183,7 +183,7 @@ func (s *setReader) unwrap(m *message, level int) bool {
 }
 
 // add appends the record of a message that is not compressed.
-func (s *setReader) add(m *message) {
+func (s *setReader) add(m *setMessage) {
 	s.content = appendContent(s.content[:0], m.key, m.value)
 	s.b.Records = append(s.b.Records, Record{
 		Content:   fingerprint(s.content),
