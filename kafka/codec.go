@@ -109,25 +109,27 @@ func (d *decompressor) unzstd(dst, src []byte, limit int) ([]byte, error) {
 		}
 		d.zstd = decoder
 	}
-	room := max(cap(dst), 4*len(src), firstScratch)
+	room := min(max(cap(dst), 4*len(src), firstScratch), limit)
 	for {
-		room = min(room, limit)
 		buf, err := reserve(dst[:0], room, limit)
 		if err != nil {
 			return dst, err
 		}
 		out, err := d.zstd.DecodeAll(src, buf[:0:room])
-		switch {
-		case err == nil:
+		if err == nil {
 			return out, nil
-		case errors.Is(err, zstd.ErrWindowSizeExceeded):
-			return buf[:0], errTooLarge
-		case !errors.Is(err, zstd.ErrDecoderSizeExceeded):
-			return buf[:0], err
-		case room == limit:
-			return buf[:0], errTooLarge
 		}
-		dst, room = buf, 2*room
+		if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+			return buf, errTooLarge
+		}
+		// Where a frame does not give its size, a lack of room shows as an error of the block that did not fit.
+		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) && room-len(out) >= zstdBlock {
+			return buf, err
+		}
+		if room == limit {
+			return buf, errTooLarge
+		}
+		dst, room = buf, min(2*room, limit)
 	}
 }
 

@@ -8,10 +8,13 @@ const (
 	// keptScratch is how large a decompression buffer may be to be kept for the next batch. Nearly all batches are smaller,
 	// and one bomb must not cost its size for the rest of the run.
 	keptScratch = 4 << 20
-	// firstScratch is the smallest buffer worth allocating: one default producer batch (16 KiB) at four to one.
-	firstScratch = 64 << 10
+	// firstScratch is the smallest buffer worth allocating: two blocks of zstd, and more than a default producer batch (16 KiB)
+	// decompresses to.
+	firstScratch = 256 << 10
 	// maxZstdWindow is the window of zstd's highest level, 22. Nothing is allocated for it.
 	maxZstdWindow = 128 << 20
+	// zstdBlock is the most one block of a zstd frame gives.
+	zstdBlock = 128 << 10
 	// snappyRatio is more than snappy reaches: its longest copy gives 64 bytes for three.
 	snappyRatio = 22
 	// lz4Ratio is the most lz4 reaches: a length byte gives 255 bytes.

@@ -198,7 +198,9 @@ func (s *setReader) add(m *setMessage) {
 // finish derives the fields of the batch from its records, of which there is at least one.
 func (s *setReader) finish(produced bool) {
 	b := s.b
-	b.BaseOffset = s.offsets[0]
+	if !produced {
+		b.BaseOffset = s.offsets[0]
+	}
 	b.RecordCount = int32(len(b.Records))
 	b.BaseTimestamp = b.Records[0].Timestamp
 	last := int64(-1)

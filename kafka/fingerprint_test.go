@@ -1,0 +1,83 @@
+package kafka
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/zeebo/xxh3"
+)
+
+func contentOf(t *testing.T, r kmsg.Record) Fingerprint {
+	t.Helper()
+	return one(t, testReader().ReadProduced, seal(batchOf(1, encodeRecords(r)))).Records[0].Content
+}
+
+// The encoding that is hashed is fixed: key, value, headers as in a magic 2 record.
+func TestFingerprint(t *testing.T) {
+	for _, tt := range []struct {
+		record  kmsg.Record
+		content []byte
+	}{
+		{kmsg.Record{}, []byte{1, 1, 0}},
+		{kmsg.Record{Key: []byte{}, Value: []byte("v")}, []byte{0, 2, 'v', 0}},
+		{kmsg.Record{Key: []byte("k"), Headers: []kmsg.Header{{Key: "h", Value: []byte("1")}}}, []byte{2, 'k', 1, 2, 2, 'h', 2, '1'}},
+	} {
+		want := xxh3.Hash128(tt.content)
+		if got := contentOf(t, tt.record); got != (Fingerprint{want.Hi, want.Lo}) {
+			t.Errorf("%+v: fingerprint %x, want %x", tt.record, got, want)
+		}
+	}
+}
+
+func TestFingerprintsDiffer(t *testing.T) {
+	h := func(pairs ...string) (out []kmsg.Header) {
+		for p := range slices.Chunk(pairs, 2) {
+			out = append(out, kmsg.Header{Key: p[0], Value: []byte(p[1])})
+		}
+		return out
+	}
+	seen := map[Fingerprint]int{}
+	for i, r := range []kmsg.Record{
+		{},
+		{Key: []byte{}},
+		{Value: []byte{}},
+		{Key: []byte("ab"), Value: []byte("c")},
+		{Key: []byte("a"), Value: []byte("bc")},
+		{Key: []byte("abc")},
+		{Value: []byte("abc")},
+		{Key: []byte("a"), Value: []byte("bc"), Headers: h("x", "1", "y", "2")},
+		{Key: []byte("a"), Value: []byte("bc"), Headers: h("y", "2", "x", "1")},
+		{Key: []byte("a"), Value: []byte("bc"), Headers: h("x", "1y", "", "2")},
+		{Key: []byte("a"), Value: []byte("bc"), Headers: h("x", "")},
+		{Key: []byte("a"), Value: []byte("bc"), Headers: []kmsg.Header{{Key: "x"}}},
+	} {
+		f := contentOf(t, r)
+		if j, have := seen[f]; have {
+			t.Errorf("records %d and %d have one fingerprint", j, i)
+		}
+		seen[f] = i
+	}
+}
+
+// Timestamps, offsets and the place in a batch are not content, and a record keeps its fingerprint when a broker converts it.
+func TestFingerprintsAgree(t *testing.T) {
+	for _, r := range []kmsg.Record{
+		{},
+		{Key: []byte{}, Value: []byte{}},
+		{Key: []byte("key"), Value: make([]byte, 70_000)},
+	} {
+		want := contentOf(t, r)
+		moved := r
+		moved.TimestampDelta64, moved.OffsetDelta = 99, 1
+		batch := seal(batchOf(2, encodeRecords(keyed("a", "b")[0], moved)))
+		if got := one(t, testReader().ReadFetched, batch).Records[1].Content; got != want {
+			t.Errorf("%.20q as second record: %x, want %x", r.Value, got, want)
+		}
+		for magic, message := range [][]byte{message0(5, 0, r.Key, r.Value), message1(5, 0, 99, r.Key, r.Value)} {
+			if got := one(t, testReader().ReadFetched, message).Records[0].Content; got != want {
+				t.Errorf("%.20q with magic %d: %x, want %x", r.Value, magic, got, want)
+			}
+		}
+	}
+}
