@@ -76,8 +76,8 @@ func (p *pcapFile) record(h []byte) record {
 		captured: p.order.uint32(h[8:]),
 		original: p.order.uint32(h[12:]),
 	}
-	// Before version 2.3 the lengths stood in the other order; files of 2.3 exist in both.
-	if p.minor < 3 || p.minor == 3 && rec.captured > rec.original {
+	// Before version 2.4 the lengths could stand in the other order; an original length is never the smaller one.
+	if p.minor < 4 && rec.captured > rec.original {
 		rec.captured, rec.original = rec.original, rec.captured
 	}
 	return rec
