@@ -1,0 +1,165 @@
+package reassembly
+
+import (
+	"cmp"
+	"container/list"
+	"maps"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// Assembler puts the segments of many connections in order. It is for one goroutine; see Segment.Hash.
+type Assembler struct {
+	limits   Limits
+	emit     func(*Event)
+	note     func(pcap.Note)
+	open     map[flow]*connection
+	halfOpen list.List // of *connection, the oldest first
+	lru      list.List // of *connection, those established, the least recently used first
+	waiting  list.List // of waiter, the longest waiting first
+	buffered int       // bytes that wait, in all streams
+	closed   closedConnections
+	history  history
+	stats    Stats
+	event    Event // handed out for each event
+}
+
+// Stats counts what an Assembler has seen.
+type Stats struct {
+	Connections    int64
+	Gaps, GapBytes int64 // of both reasons
+}
+
+// NewAssembler returns an Assembler that hands its events to emit and reports oddities and limits to note.
+func NewAssembler(limits Limits, emit func(*Event), note func(pcap.Note)) *Assembler {
+	return &Assembler{
+		limits:  limits,
+		emit:    emit,
+		note:    note,
+		open:    map[flow]*connection{},
+		closed:  closedConnections{limit: limits.Closed, byFlow: map[flow][]tombstone{}},
+		history: newHistory(limits.HistoryBytes),
+	}
+}
+
+// Stats returns the counts so far.
+func (a *Assembler) Stats() Stats { return a.stats }
+
+// Push takes the next segment in capture order. Nothing of s is kept.
+func (a *Assembler) Push(s *Segment) {
+	if s.Flags&(SYN|RST) == SYN|RST {
+		return // means nothing; sent by port scanners
+	}
+	f, fromHigh := flowOf(s)
+	c := a.open[f]
+	if c == nil || s.Flags&SYN != 0 && c.restarts(s) {
+		if a.repeats(f, fromHigh, s) {
+			return
+		}
+		if c != nil {
+			a.close(c, Replaced, c.direction(s), s.At)
+		}
+		if s.Flags&RST != 0 {
+			return // the end of something never seen
+		}
+		c = a.create(f, s)
+	}
+	a.touch(c, s)
+	a.segment(c, s)
+	a.settle(c, s.At)
+}
+
+// Finish delivers all that waits and closes the connections still open, in the order of their ids.
+func (a *Assembler) Finish() {
+	byID := func(x, y *connection) int { return cmp.Compare(x.ID, y.ID) }
+	for _, c := range slices.SortedFunc(maps.Values(a.open), byID) {
+		a.close(c, EndOfInput, FromA, c.last)
+	}
+}
+
+// repeats reports whether s is a late part of a connection that was closed.
+func (a *Assembler) repeats(f flow, fromHigh bool, s *Segment) bool {
+	from := 0
+	if fromHigh {
+		from = 1
+	}
+	t := a.closed.find(f, s, from)
+	if t == nil {
+		return false
+	}
+	switch {
+	case t.beyond(s, from) > 0:
+		a.note(pcap.Note{Code: CodeAfterClose, At: s.At, Connection: s.Src.String() + " → " + s.Dst.String()})
+	case !t.noted && (s.Flags&SYN != 0 || s.Length > 0):
+		t.noted = true
+		a.note(pcap.Note{Code: CodeRepeat, At: s.At, Connection: s.Src.String() + " → " + s.Dst.String()})
+	}
+	return true
+}
+
+// create opens a connection. Its Open event waits until it is known who opened it, or until something is delivered.
+func (a *Assembler) create(f flow, s *Segment) *connection {
+	if a.halfOpen.Len() >= max(a.limits.HalfOpen, 1) {
+		a.evict(a.halfOpen.Front().Value.(*connection), CodeHalfOpenEvicted, s.At)
+	}
+	a.stats.Connections++
+	c := &connection{Conn: Conn{ID: ConnID(a.stats.Connections), A: s.Src, B: s.Dst}, flow: f, first: s.At}
+	c.place = a.halfOpen.PushBack(c)
+	a.open[f] = c
+	return c
+}
+
+// touch takes note that c was seen.
+func (a *Assembler) touch(c *connection, s *Segment) {
+	c.last = s.At
+	c.seen[c.direction(s)] = true
+	if c.established {
+		a.lru.MoveToBack(c.place)
+		return
+	}
+	if s.Flags&(SYN|RST) != 0 || s.Length == 0 && !(c.seen[0] && c.seen[1]) {
+		return
+	}
+	c.established = true
+	a.halfOpen.Remove(c.place)
+	if a.lru.Len() >= max(a.limits.Connections, 1) {
+		a.evict(a.lru.Front().Value.(*connection), CodeEvicted, s.At)
+	}
+	c.place = a.lru.PushBack(c)
+}
+
+// evict gives up a connection to make room. One that has been idle for very long has most likely ended unseen.
+func (a *Assembler) evict(c *connection, code pcap.Code, at pcap.Ref) {
+	if at.Time-c.last.Time > staleAfter {
+		a.close(c, ClosedStale, FromA, at)
+		return
+	}
+	a.report(c, code, at, "")
+	a.close(c, Evicted, FromA, at)
+}
+
+// settle ends waits that have lasted long enough, keeps memory within bounds and closes c when it is over.
+func (a *Assembler) settle(c *connection, at pcap.Ref) {
+	for d := FromA; d <= FromB; d++ {
+		s := &c.streams[d]
+		switch {
+		case s.size > a.limits.StreamBytes || len(s.pending) > a.limits.StreamChunks || len(s.cuts) > a.limits.StreamChunks:
+			a.report(c, CodeBufferLimit, at, "")
+			a.unblock(c, d, s.end(), at)
+		case s.observe(c.reset, at.Time):
+			a.unblock(c, d, s.stall.to, at)
+		}
+	}
+	for a.buffered > a.limits.BufferedBytes {
+		w := a.waiting.Front().Value.(waiter)
+		a.report(w.connection, CodeBufferLimit, at, "")
+		a.unblock(w.connection, w.from, w.streams[w.from].end(), at)
+	}
+	switch {
+	case c.reset && c.streams[FromA].stall.kind == flowing && c.streams[FromB].stall.kind == flowing:
+		a.close(c, ClosedRST, c.resetBy, c.resetAt)
+	case c.streams[FromA].finished && c.streams[FromB].finished:
+		a.close(c, ClosedFIN, FromA, at)
+	}
+}

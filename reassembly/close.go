@@ -1,0 +1,86 @@
+package reassembly
+
+import "github.com/kdupscan/kdupscan/pcap"
+
+// unblock ends the wait of a stream for what is missing before an offset.
+func (a *Assembler) unblock(c *connection, d Direction, to StreamOffset, at pcap.Ref) {
+	s := &c.streams[d]
+	if s.state == held {
+		a.begin(c, d, at)
+		return
+	}
+	a.giveUp(c, d, to, at)
+	s.stall.kind = flowing
+}
+
+// flush delivers all that a stream has.
+func (a *Assembler) flush(c *connection, d Direction, at pcap.Ref) {
+	s := &c.streams[d]
+	if s.state == held {
+		a.begin(c, d, at)
+	}
+	if s.state == started {
+		a.giveUp(c, d, s.end(), at)
+	}
+}
+
+// close flushes and ends a connection and remembers it for a while. A connection that had ended on its own, but for
+// missing pieces, says so whatever the cause of its closing now.
+func (a *Assembler) close(c *connection, reason CloseReason, d Direction, at pcap.Ref) {
+	a.flush(c, FromA, at)
+	a.flush(c, FromB, at)
+	switch {
+	case c.reset:
+		reason, d = ClosedRST, c.resetBy
+	case c.streams[FromA].finished && c.streams[FromB].finished:
+		reason = ClosedFIN
+	}
+	a.emitEvent(c, Event{Kind: Close, Dir: d, At: at, Close: reason})
+	delete(a.open, c.flow)
+	if c.established {
+		a.lru.Remove(c.place)
+	} else {
+		a.halfOpen.Remove(c.place)
+	}
+	// An evicted connection may go on, and an unanswered SYN is not worth the memory.
+	if reason != Evicted && (c.established || c.reset) {
+		if a.closed.add(c.flow, c.tombstone()) {
+			a.report(c, CodeClosedForgotten, at, "")
+		}
+	}
+}
+
+func (c *connection) tombstone() tombstone {
+	t := tombstone{base: c.Base, known: c.BaseKnown}
+	for d := range c.streams {
+		t.extent[d] = max(c.streams[d].top, c.streams[d].acked)
+	}
+	if c.A != c.flow.low {
+		t.base[0], t.base[1] = t.base[1], t.base[0]
+		t.known[0], t.known[1] = t.known[1], t.known[0]
+		t.extent[0], t.extent[1] = t.extent[1], t.extent[0]
+	}
+	return t
+}
+
+// announce emits Open unless that was done.
+func (a *Assembler) announce(c *connection) {
+	if c.opened {
+		return
+	}
+	c.opened = true
+	a.event = Event{Kind: Open, Conn: &c.Conn, At: c.first}
+	a.emit(&a.event)
+}
+
+// emitEvent hands out an event of c.
+func (a *Assembler) emitEvent(c *connection, e Event) {
+	a.announce(c)
+	e.Conn = &c.Conn
+	a.event = e
+	a.emit(&a.event)
+}
+
+func (a *Assembler) report(c *connection, code pcap.Code, at pcap.Ref, detail string) {
+	a.note(pcap.Note{Code: code, At: at, Connection: c.String(), Detail: detail})
+}

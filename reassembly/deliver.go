@@ -1,0 +1,171 @@
+package reassembly
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// insert takes the payload of a segment that starts at offset: what is next is delivered, what is ahead waits, what was
+// there before is an overlap. The captured part is payload, length is that on the wire.
+func (a *Assembler) insert(c *connection, d Direction, offset StreamOffset, payload []byte, length int, at pcap.Ref) {
+	s := &c.streams[d]
+	end := offset + StreamOffset(length)
+	if s.state == started && length == 1 && end == s.next {
+		return // a keep-alive probe: its byte is garbage
+	}
+	s.top = max(s.top, end)
+	if cutFrom := offset + StreamOffset(len(payload)); cutFrom < end && end > s.next {
+		s.addCut(cut{offset: cutFrom, end: end, at: at})
+	}
+	for len(payload) > 0 {
+		n := 0
+		switch i := s.find(offset); {
+		case s.state == started && offset < s.next:
+			n = int(min(StreamOffset(len(payload)), s.next-offset))
+			a.repeated(c, d, offset, payload[:n], at)
+		case i < len(s.pending) && s.pending[i].offset <= offset:
+			p := &s.pending[i]
+			n = int(min(StreamOffset(len(payload)), p.end()-offset))
+			a.overlap(c, d, offset, int64(n), !bytes.Equal(payload[:n], p.data[offset-p.offset:][:n]), at)
+		default:
+			n = len(payload)
+			if i < len(s.pending) {
+				n = int(min(StreamOffset(n), s.pending[i].offset-offset))
+			}
+			if s.state == started && offset == s.next {
+				a.deliver(c, d, payload[:n], at)
+				a.drain(c, d, at)
+			} else {
+				a.wait(c, d, i, chunk{offset: offset, data: bytes.Clone(payload[:n]), at: at})
+			}
+		}
+		offset, payload = offset+StreamOffset(n), payload[n:]
+	}
+	a.drain(c, d, at)
+}
+
+// wait puts a chunk into the pending ones, before number i.
+func (a *Assembler) wait(c *connection, d Direction, i int, piece chunk) {
+	s := &c.streams[d]
+	s.pending = slices.Insert(s.pending, i, piece)
+	a.account(s, len(piece.data)+chunkOverhead)
+	if s.waiting == nil {
+		s.waiting = a.waiting.PushBack(waiter{c, d})
+	}
+}
+
+// account adds to the size of what waits.
+func (a *Assembler) account(s *stream, size int) {
+	s.size += size
+	a.buffered += size
+}
+
+// drain delivers what waited for next, and the FIN.
+func (a *Assembler) drain(c *connection, d Direction, at pcap.Ref) {
+	s := &c.streams[d]
+	if s.state != started {
+		return
+	}
+	for {
+		if len(s.pending) > 0 && s.pending[0].offset == s.next {
+			p := s.pending[0]
+			a.drop(s)
+			a.deliver(c, d, p.data, p.at)
+		} else if to, cutAt := s.cutAt(); to > s.next {
+			a.gap(c, d, to, Cut, cutAt)
+		} else {
+			break
+		}
+	}
+	if s.finSeen && !s.finished && s.next == s.fin {
+		s.finished = true
+		a.emitEvent(c, Event{Kind: Finish, Dir: d, Offset: s.fin, At: at})
+	}
+}
+
+// drop takes the first chunk out of the pending ones.
+func (a *Assembler) drop(s *stream) {
+	a.account(s, -len(s.pending[0].data)-chunkOverhead)
+	s.pending[0] = chunk{}
+	if s.pending = s.pending[1:]; len(s.pending) == 0 {
+		s.pending = nil
+		a.waiting.Remove(s.waiting)
+		s.waiting = nil
+	}
+}
+
+// deliver hands out the bytes at next.
+func (a *Assembler) deliver(c *connection, d Direction, data []byte, at pcap.Ref) {
+	s := &c.streams[d]
+	end := s.next + StreamOffset(len(data))
+	s.record = a.history.add(s.next, end, data, s.record)
+	offset := s.next
+	s.next = end
+	a.emitEvent(c, Event{Kind: Data, Dir: d, Offset: offset, Length: int64(len(data)), Data: data, At: at})
+}
+
+// gap gives up the bytes from next on.
+func (a *Assembler) gap(c *connection, d Direction, to StreamOffset, reason GapReason, at pcap.Ref) {
+	s := &c.streams[d]
+	s.record = a.history.add(s.next, to, nil, s.record)
+	offset, length := s.next, int64(to-s.next)
+	s.next, s.top = to, max(s.top, to)
+	a.stats.Gaps++
+	a.stats.GapBytes += length
+	code := CodeGap
+	if reason == Cut {
+		code = CodeCut
+	}
+	a.report(c, code, at, fmt.Sprintf("%d bytes from %v at stream offset %d", length, c.endpoint(d), offset))
+	a.emitEvent(c, Event{Kind: Gap, Dir: d, Offset: offset, Length: length, At: at, Gap: reason})
+}
+
+// giveUp declares all that is missing before the offset to lost, and delivers what waited for it.
+func (a *Assembler) giveUp(c *connection, d Direction, to StreamOffset, at pcap.Ref) {
+	s := &c.streams[d]
+	for s.next < to && !s.finished {
+		missing := to
+		if len(s.pending) > 0 {
+			missing = min(missing, s.pending[0].offset)
+		}
+		if len(s.cuts) > 0 {
+			missing = min(missing, s.cuts[0].offset)
+		}
+		if s.finSeen {
+			missing = min(missing, s.fin)
+		}
+		a.gap(c, d, missing, Lost, at)
+		a.drain(c, d, at)
+	}
+}
+
+// repeated handles bytes before next.
+func (a *Assembler) repeated(c *connection, d Direction, offset StreamOffset, data []byte, at pcap.Ref) {
+	if before := min(StreamOffset(len(data)), -offset); before > 0 {
+		a.report(c, CodeBeforeStart, at, fmt.Sprintf("%d bytes from %v", before, c.endpoint(d)))
+		if offset, data = 0, data[before:]; len(data) == 0 {
+			return
+		}
+	}
+	v := a.history.compare(offset, data, c.streams[d].record)
+	if v.late > 0 {
+		a.report(c, CodeLateData, at, fmt.Sprintf("%d bytes from %v at stream offset %d", v.late, c.endpoint(d), offset))
+		if v.late == int64(len(data)) {
+			return
+		}
+	}
+	a.overlap(c, d, offset, int64(len(data)), v.unequal, at)
+}
+
+// overlap reports bytes that arrived again. Offsets of a held stream are not final, so it reports only a conflict.
+func (a *Assembler) overlap(c *connection, d Direction, offset StreamOffset, length int64, unequal bool, at pcap.Ref) {
+	if unequal {
+		a.report(c, CodeConflict, at, fmt.Sprintf("%d bytes from %v", length, c.endpoint(d)))
+	}
+	if c.streams[d].state == started {
+		a.emitEvent(c, Event{Kind: Overlap, Dir: d, Offset: offset, Length: length, At: at, Unequal: unequal})
+	}
+}

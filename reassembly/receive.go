@@ -1,0 +1,172 @@
+package reassembly
+
+import "github.com/kdupscan/kdupscan/pcap"
+
+// segment applies s to its connection. The acknowledgement comes first: what s says was sent after what it acknowledges.
+func (a *Assembler) segment(c *connection, s *Segment) {
+	d, seq := c.direction(s), s.Seq
+	if s.Flags&SYN != 0 {
+		d = a.synchronise(c, d, s)
+		seq++
+	}
+	if s.Flags&RST != 0 {
+		a.resets(c, d, s) // its payload, if any, is a diagnostic and no part of the stream
+		return
+	}
+	if s.Flags&ACK != 0 {
+		a.acknowledge(c, d.Other(), s.Ack, s.At)
+	}
+	if s.Length > 0 || fins(s) {
+		a.arrive(c, d, seq, s)
+	}
+}
+
+// synchronise applies a SYN and returns the direction of s, which changes where the connection was held the wrong way
+// round.
+func (a *Assembler) synchronise(c *connection, d Direction, s *Segment) Direction {
+	if answers := s.Flags&ACK != 0; !c.SynSeen && !c.opened && (d == FromA) == answers {
+		c.flip()
+		d = d.Other()
+	}
+	own, other := &c.streams[d], &c.streams[d.Other()]
+	if own.state == started && own.base != s.Seq+1 {
+		return d // came too late: the stream has started without it
+	}
+	c.SynSeen = true
+	if own.state != started {
+		own.fromSYN = true
+		a.start(c, d, s.Seq+1, s.At)
+	}
+	if s.Flags&ACK != 0 && other.state != started {
+		// Not certain: with TCP Fast Open it acknowledges data too.
+		other.hold(s.Ack)
+		other.synAcked = true
+	}
+	a.announce(c)
+	return d
+}
+
+// start fixes the sequence number of offset 0 and delivers what was held.
+func (a *Assembler) start(c *connection, d Direction, base uint32, at pcap.Ref) {
+	s := &c.streams[d]
+	if s.state == held {
+		s.shift(StreamOffset(int32(s.base - base)))
+	}
+	s.base, s.state, s.stall.kind = base, started, flowing
+	c.Base[d], c.BaseKnown[d] = base, true
+	a.drain(c, d, at)
+	if s.ackSeen {
+		a.acknowledge(c, d, s.ack, s.ackAt)
+	}
+}
+
+// begin starts a held stream at the lowest offset seen.
+func (a *Assembler) begin(c *connection, d Direction, at pcap.Ref) {
+	s := &c.streams[d]
+	if !s.synAcked {
+		a.report(c, CodeLateStart, at, c.endpoint(d).String())
+	}
+	a.start(c, d, s.base+uint32(s.low), at)
+}
+
+// acknowledge takes note that the receiver of the bytes of d has all before ack.
+func (a *Assembler) acknowledge(c *connection, d Direction, ack uint32, at pcap.Ref) {
+	s := &c.streams[d]
+	if s.state != started {
+		if !s.ackSeen || int32(ack-s.ack) > 0 {
+			s.ack, s.ackAt, s.ackSeen = ack, at, true
+		}
+		return
+	}
+	offset := s.offset(ack)
+	if s.finSeen {
+		offset = min(offset, s.fin)
+	}
+	if offset <= s.acked || !s.plausibleAck(offset) {
+		return
+	}
+	s.acked = offset
+	a.emitEvent(c, Event{Kind: Ack, Dir: d, Offset: offset, At: at})
+}
+
+// arrive applies payload and FIN; seq is the sequence number of the first payload byte.
+func (a *Assembler) arrive(c *connection, d Direction, seq uint32, s *Segment) {
+	st := &c.streams[d]
+	if st.state != started {
+		if st.state == held && abs(st.offset(seq)) > ackSlack {
+			a.report(c, CodeOutOfWindow, s.At, "")
+			return
+		}
+		st.hold(seq)
+	}
+	offset := st.offset(seq)
+	if st.state == started {
+		far := offset > st.next+maxWindow || offset < st.next-maxWindow
+		if far || offset < 0 {
+			if f, fromHigh := flowOf(s); a.repeats(f, fromHigh, s) {
+				return
+			}
+		}
+		if far && !a.resync(c, d, &offset, seq, s) {
+			return
+		}
+	}
+	payload, length := s.Payload[:min(len(s.Payload), s.Length)], s.Length
+	if st.finSeen && offset+StreamOffset(length) > st.fin {
+		length = max(0, int(st.fin-offset))
+		payload = payload[:min(len(payload), length)]
+		a.report(c, CodeAfterFIN, s.At, "data after the FIN")
+	}
+	a.insert(c, d, offset, payload, length, s.At)
+	if fins(s) && !st.finSeen {
+		a.finish(c, d, offset+StreamOffset(length), s.At)
+	}
+}
+
+// finish takes note of a FIN. One before bytes that were seen is stale or forged.
+func (a *Assembler) finish(c *connection, d Direction, offset StreamOffset, at pcap.Ref) {
+	s := &c.streams[d]
+	if offset < s.top {
+		a.report(c, CodeAfterFIN, at, "FIN before data that was seen")
+		return
+	}
+	s.fin, s.finSeen = offset, true
+	s.acked = min(s.acked, offset)
+	a.drain(c, d, at)
+}
+
+// resync decides on a segment further away than any window. One alone is taken for a stray; when the next one goes on
+// where it ended, the stream has moved there, and offset says how far. Sequence numbers tell the distance modulo 4 GiB.
+func (a *Assembler) resync(c *connection, d Direction, offset *StreamOffset, seq uint32, s *Segment) bool {
+	st := &c.streams[d]
+	moved := st.stray.seen && st.stray.next == seq && s.Length > 0 && !st.finSeen
+	st.stray = stray{seen: s.Length > 0 && !moved, next: seq + uint32(s.Length)}
+	if !moved {
+		a.report(c, CodeOutOfWindow, s.At, "")
+		return false
+	}
+	a.giveUp(c, d, st.end(), s.At)
+	*offset = st.next + StreamOffset(seq-st.base-uint32(st.next))
+	a.report(c, CodeResync, s.At, "")
+	a.gap(c, d, *offset, Lost, s.At)
+	return true
+}
+
+// resets takes note of a RST. It ends the connection once nothing before it is missing.
+func (a *Assembler) resets(c *connection, d Direction, s *Segment) {
+	if c.reset {
+		return
+	}
+	if !c.acceptsReset(s) {
+		if f, fromHigh := flowOf(s); !a.repeats(f, fromHigh, s) {
+			a.report(c, CodeOutOfWindow, s.At, "RST")
+		}
+		return
+	}
+	c.reset, c.resetBy, c.resetAt = true, d, s.At
+}
+
+// fins reports whether s ends its stream. A FIN beside a SYN is what port scanners send.
+func fins(s *Segment) bool { return s.Flags&(SYN|FIN) == FIN }
+
+func abs(o StreamOffset) StreamOffset { return max(o, -o) }

@@ -1,0 +1,150 @@
+package reassembly
+
+import (
+	"container/list"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// streamState says how much is known of the start of a stream.
+type streamState uint8
+
+const (
+	unseen  streamState = iota // no sequence number yet
+	held                       // bytes seen but no SYN: an earlier segment may follow, so nothing is delivered yet
+	started                    // offset 0 is fixed
+)
+
+// stream is one direction of a connection. Offsets of a held stream are relative to the first sequence number seen and
+// may be negative; start makes them final.
+type stream struct {
+	base     uint32 // sequence number of offset 0
+	ack      uint32 // the acknowledgement seen before the start
+	state    streamState
+	fromSYN  bool // the start is that of a SYN
+	ackSeen  bool
+	synAcked bool // held: the answer to the SYN names the start
+	finSeen  bool
+	finished bool         // Finish was emitted
+	next     StreamOffset // all before it has been delivered, or given up as a gap
+	top      StreamOffset // end of the captured bytes, at least next
+	acked    StreamOffset // highest acknowledgement
+	fin      StreamOffset // where the FIN stands, if finSeen
+	low      StreamOffset // held: the lowest offset seen
+	pending  []chunk      // bytes after next, ordered, without overlap
+	cuts     []cut        // ranges after next that snaplen cut off, ordered by start; pending may overlap and wins
+	size     int          // of pending, with chunkOverhead
+	waiting  *list.Element
+	record   int64 // the stream's last record in the history
+	stall    stall
+	stray    stray
+	ackAt    pcap.Ref // of ack
+}
+
+// chunk is captured bytes that wait for earlier ones.
+type chunk struct {
+	offset StreamOffset
+	data   []byte // owned
+	at     pcap.Ref
+}
+
+func (c *chunk) end() StreamOffset { return c.offset + StreamOffset(len(c.data)) }
+
+// cut is a range of which only the length is known.
+type cut struct {
+	offset, end StreamOffset
+	at          pcap.Ref
+}
+
+// stray is the last segment that was too far away to belong here.
+type stray struct {
+	seen bool
+	next uint32 // sequence number after it
+}
+
+// offset returns the stream offset of a sequence number: the one nearest to next.
+func (s *stream) offset(seq uint32) StreamOffset {
+	return s.next + StreamOffset(int32(seq-s.base-uint32(s.next)))
+}
+
+// hold begins a stream whose start is not known, or lowers its start to seq.
+func (s *stream) hold(seq uint32) {
+	if s.state == unseen {
+		s.state, s.base = held, seq
+	}
+	s.low = min(s.low, s.offset(seq))
+}
+
+// end returns where the stream ends as far as is known. An acknowledgement one past all captured bytes is taken to
+// mean a FIN that was not captured rather than a lost byte.
+func (s *stream) end() StreamOffset {
+	end := s.top
+	if s.acked != s.top+1 {
+		end = max(end, s.acked)
+	}
+	if s.finSeen {
+		end = max(end, s.fin)
+	}
+	return end
+}
+
+// find returns the index of the first chunk that ends after offset. It looks from the end: most segments are new.
+func (s *stream) find(offset StreamOffset) int {
+	if n := len(s.pending); n == 0 || s.pending[n-1].end() <= offset {
+		return n
+	}
+	i, _ := slices.BinarySearchFunc(s.pending, offset, func(c chunk, at StreamOffset) int {
+		if c.end() <= at {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// addCut remembers that snaplen cut off a range.
+func (s *stream) addCut(c cut) {
+	i, _ := slices.BinarySearchFunc(s.cuts, c.offset, func(c cut, at StreamOffset) int {
+		if c.offset <= at {
+			return -1
+		}
+		return 1
+	})
+	if i > 0 && s.cuts[i-1].end >= c.end {
+		return
+	}
+	s.cuts = slices.Insert(s.cuts, i, c)
+}
+
+// cutAt returns the end of the cut range that next lies in, or next where there is none. Ranges before it are dropped.
+func (s *stream) cutAt() (to StreamOffset, at pcap.Ref) {
+	for len(s.cuts) > 0 && s.cuts[0].end <= s.next {
+		s.cuts = s.cuts[1:]
+	}
+	if len(s.cuts) == 0 {
+		s.cuts = nil
+		return s.next, at
+	}
+	if s.cuts[0].offset > s.next {
+		return s.next, at
+	}
+	to, at = s.cuts[0].end, s.cuts[0].at
+	if len(s.pending) > 0 {
+		to = min(to, s.pending[0].offset)
+	}
+	return to, at
+}
+
+// shift moves all that a held stream has by delta.
+func (s *stream) shift(delta StreamOffset) {
+	for i := range s.pending {
+		s.pending[i].offset += delta
+	}
+	for i := range s.cuts {
+		s.cuts[i].offset += delta
+		s.cuts[i].end += delta
+	}
+	s.top += delta
+	s.fin += delta
+}
