@@ -1,6 +1,10 @@
 package analysis
 
-import "github.com/kdupscan/kdupscan/pcap"
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/pcap"
+)
 
 // Class says what kind of thing a code names.
 type Class string
@@ -27,6 +31,9 @@ type Entry struct {
 	Example string   // a real example, optional
 	Since   string   // version that introduced the code
 }
+
+// Catalogue has an entry for every code that any package declares, class by class.
+var Catalogue = slices.Concat(findingEntries, doubtEntries, limitEntries, oddityEntries, countEntries)
 
 // Explain returns the entry of a code.
 func Explain(code pcap.Code) (Entry, bool) {

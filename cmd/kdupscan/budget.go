@@ -1,0 +1,38 @@
+package main
+
+import (
+	"runtime/debug"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/reassembly"
+)
+
+// budget is the memory that a scan may use, in bytes, split over the packages. Their default limits are made for
+// defaultMemory; what grows with the traffic is scaled from there.
+type budget int64
+
+// apply makes the garbage collector keep to the budget.
+func (b budget) apply() { debug.SetMemoryLimit(int64(b)) }
+
+// scale returns n's part for one of so many users.
+func (b budget) scale(n int64, users int) int64 {
+	return max(1, int64(float64(n)*float64(b)/float64(defaultMemory))/int64(users))
+}
+
+// history is what the correlator may keep: three eighths.
+func (b budget) history() int64 { return int64(b) / 8 * 3 }
+
+func (b budget) kafka(users int) kafka.Limits {
+	l := kafka.DefaultLimits()
+	l.MaxBuffered = b.scale(l.MaxBuffered, users)
+	return l
+}
+
+func (b budget) reassembly(users int) reassembly.Limits {
+	l := reassembly.DefaultLimits()
+	for _, n := range []*int{&l.Connections, &l.HalfOpen, &l.Closed, &l.BufferedBytes, &l.HistoryBytes, &l.Datagrams, &l.FragmentBytes} {
+		*n = int(b.scale(int64(*n), users))
+	}
+	l.StreamBytes = min(l.StreamBytes, l.BufferedBytes)
+	return l
+}

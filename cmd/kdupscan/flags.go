@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kdupscan/kdupscan/analysis"
+	"github.com/kdupscan/kdupscan/report"
+)
+
+// The flag types below check their values when the command line is parsed, so that a wrong one is reported with its flag.
+
+// ports is a set of TCP ports; empty means all.
+type ports map[uint16]bool
+
+func (p ports) String() string { return "" }
+func (p ports) Type() string   { return "PORT,…" }
+
+// Set implements pflag.Value: "9092,9093".
+func (p ports) Set(s string) error {
+	for _, field := range strings.Split(s, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(field), 10, 16)
+		if err != nil || n == 0 {
+			return fmt.Errorf("%q is no TCP port", field)
+		}
+		p[uint16(n)] = true
+	}
+	return nil
+}
+
+// allows reports whether a connection between the two ports is wanted.
+func (p ports) allows(a, b uint16) bool { return len(p) == 0 || p[a] || p[b] }
+
+// byteSize is a number of bytes, written "512MiB".
+type byteSize int64
+
+const (
+	defaultMemory byteSize = 512 << 20
+	// leastMemory is what the buffers of the pipeline and a few connections need at least.
+	leastMemory byteSize = 32 << 20
+)
+
+var sizeUnits = []struct {
+	suffix string
+	bytes  float64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"B", 1}, {"", 1}}
+
+func (b byteSize) String() string { return strconv.FormatInt(int64(b>>20), 10) + "MiB" }
+func (b byteSize) Type() string   { return "SIZE" }
+
+// Set implements pflag.Value.
+func (b *byteSize) Set(s string) error {
+	for _, unit := range sizeUnits {
+		number, ok := strings.CutSuffix(s, unit.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		const most = 1 << 50 // no machine has that much, and int64 holds it
+		if err != nil || !(n*unit.bytes >= float64(leastMemory) && n*unit.bytes <= most) {
+			break
+		}
+		*b = byteSize(n * unit.bytes)
+		return nil
+	}
+	return fmt.Errorf("want a size such as 512MiB or 2GiB, of at least %v", leastMemory)
+}
+
+// verdict is the least verdict of the findings to report.
+type verdict analysis.Verdict
+
+var verdicts = []struct {
+	name  string
+	value analysis.Verdict
+}{{"possible", analysis.Possible}, {"probable", analysis.Probable}, {"confirmed", analysis.Confirmed}}
+
+func (v *verdict) String() string {
+	for _, known := range verdicts {
+		if known.value == analysis.Verdict(*v) {
+			return known.name
+		}
+	}
+	return ""
+}
+
+func (v *verdict) Type() string { return "VERDICT" }
+
+// Set implements pflag.Value.
+func (v *verdict) Set(s string) error {
+	for _, known := range verdicts {
+		if known.name == s {
+			*v = verdict(known.value)
+			return nil
+		}
+	}
+	return fmt.Errorf("want possible, probable or confirmed")
+}
+
+// format is the name of an output format.
+type format string
+
+func (f *format) String() string { return string(*f) }
+func (f *format) Type() string   { return "FORMAT" }
+
+// Set implements pflag.Value.
+func (f *format) Set(s string) error {
+	if err := report.CheckFormat(s); err != nil {
+		return err
+	}
+	*f = format(s)
+	return nil
+}
+
+// optional is a number that may be left out.
+type optional[T int32 | int64] struct{ value *T }
+
+func (o *optional[T]) String() string { return "" }
+func (o *optional[T]) Type() string   { return "N" }
+
+// Set implements pflag.Value: a number from 0.
+func (o *optional[T]) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || int64(T(n)) != n {
+		return fmt.Errorf("want a number from 0")
+	}
+	value := T(n)
+	o.value = &value
+	return nil
+}
+
+// workers is a number of goroutines.
+type workers int
+
+func (w *workers) String() string { return strconv.Itoa(int(*w)) }
+func (w *workers) Type() string   { return "N" }
+
+// Set implements pflag.Value: a number from 1.
+func (w *workers) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return fmt.Errorf("want a number from 1")
+	}
+	*w = workers(n)
+	return nil
+}
+
+var (
+	_ pflag.Value = ports(nil)
+	_ pflag.Value = (*byteSize)(nil)
+	_ pflag.Value = (*verdict)(nil)
+	_ pflag.Value = (*format)(nil)
+	_ pflag.Value = (*optional[int32])(nil)
+	_ pflag.Value = (*workers)(nil)
+)

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kdupscan/kdupscan/analysis"
+	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/report"
+)
+
+// scanOptions are the flags of kdupscan scan.
+type scanOptions struct {
+	output     format
+	out        string
+	payloads   bool
+	minVerdict verdict
+	ports      ports
+	workers    workers
+	memory     byteSize
+	topic      string
+	partition  optional[int32]
+	producerID optional[int64]
+}
+
+func scanCommand() *cobra.Command {
+	o := scanOptions{
+		output: format(report.Formats()[0]), minVerdict: verdict(analysis.Possible), ports: make(ports),
+		workers: workers(min(runtime.GOMAXPROCS(0), shards)), memory: defaultMemory,
+	}
+	cmd := &cobra.Command{
+		Use:   "scan FILE|DIR|- …",
+		Short: "Find records written twice in captures",
+		Long: `Read captures (pcap or pcapng, plain or compressed with gzip, zstd or lz4, known by
+their content) and report which Kafka records were written twice, and why.
+
+Several files are several vantage points or a rotated set and are merged by time.
+A folder stands for the captures in it, - for standard input.
+
+Exit status: 0 nothing found, 1 duplicates or suspected ones, 2 misuse or input that
+cannot be read, 3 inconclusive: no batch could be decoded.`,
+		Example: `  kdupscan scan broker1.pcap broker2.pcapng.gz
+  tcpdump -i any -w - port 9092 | kdupscan scan -
+  kdupscan scan --output json --out report.json captures/`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("scan what? Name a capture, a folder of captures, or - for standard input")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.scan(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.Var(&o.output, "output", "format of the report: "+strings.Join(report.Formats(), ", "))
+	flags.StringVar(&o.out, "out", "", "write the report to this `FILE` instead of standard output")
+	flags.BoolVar(&o.payloads, "payloads", false, "show the first bytes of keys and values, which else never leave the program")
+	flags.Var(&o.minVerdict, "min-verdict", "least verdict to report: possible, probable, confirmed")
+	flags.Var(o.ports, "ports", "only connections with one of these ports; Kafka is recognised on any")
+	flags.Var(&o.workers, "workers", fmt.Sprintf("goroutines that decode, at most %d; the report does not depend on it", shards))
+	flags.Var(&o.memory, "memory", "memory to keep to")
+	flags.StringVar(&o.topic, "topic", "", "only findings on this topic, by `NAME` or id")
+	flags.Var(&o.partition, "partition", "only findings on this partition")
+	flags.Var(&o.producerID, "producer-id", "only findings of this producer id")
+	flags.SortFlags = false
+	return cmd
+}
+
+func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
+	stderr := cmd.ErrOrStderr()
+	out, err := o.open(cmd.OutOrStdout(), paths)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	source, err := pcap.Open(paths, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer closeInto(&err, source)
+
+	budget(o.memory).apply()
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+
+	line := newProgress(stderr)
+	p := pipeline{
+		source: source, ports: o.ports, budget: budget(o.memory), previews: o.payloads, workers: int(o.workers),
+		progress: func(frames uint64) { line.update(frames, source) },
+	}
+	result, err := p.run(ctx)
+	line.done()
+	if err != nil {
+		return err
+	}
+	for _, c := range result.Captures {
+		for _, d := range c.Damage {
+			fmt.Fprintf(stderr, "kdupscan: %s: %s\n", c.Name, report.DamageText(d))
+		}
+	}
+	options := o.reportOptions(out)
+	if err := report.Write(out, string(o.output), result, options); err != nil {
+		return err
+	}
+	if err := out.keep(); err != nil {
+		return err
+	}
+	if status := report.ExitStatus(result, options); status != 0 {
+		return exitStatus(status)
+	}
+	return nil
+}
+
+func (o *scanOptions) reportOptions(out *output) report.Options {
+	return report.Options{
+		Version: version(), MinVerdict: analysis.Verdict(o.minVerdict), Payloads: o.payloads, Width: terminalWidth(out.Writer),
+		Topic: o.topic, Partition: o.partition.value, ProducerID: o.producerID.value,
+	}
+}
+
+// closeInto closes c and keeps its error where there is none yet.
+func closeInto(err *error, c io.Closer) {
+	if closed := c.Close(); *err == nil {
+		*err = closed
+	}
+}

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kdupscan/kdupscan/analysis"
+)
+
+// entryWidth is how wide explanations are at most: prose in longer lines is hard to read.
+const entryWidth = 100
+
+// WriteEntry writes all that the catalogue says of a code. A width of zero means an unknown terminal.
+func WriteEntry(w io.Writer, e analysis.Entry, width int) error {
+	width = proseWidth(width)
+	var b bytes.Buffer
+	writeHead(&b, width, fmt.Sprintf("%s: %s", e.Code, e.Title), fmt.Sprintf("(%s, since %s)", e.Class, e.Since))
+	for _, paragraph := range strings.Split(e.Meaning, "\n\n") {
+		b.WriteByte('\n')
+		writeParagraph(&b, width, paragraph)
+	}
+	if e.Effect != "" {
+		writeSection(&b, width, "What it hides", []string{e.Effect})
+	}
+	writeSection(&b, width, "Typical causes", e.Causes)
+	writeSection(&b, width, "What to look at next", e.Next)
+	writeSection(&b, width, "What looks alike", e.Similar)
+	if e.Example != "" {
+		b.WriteString("\nExample\n")
+		writeIndented(&b, width, e.Example)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func writeSection(b *bytes.Buffer, width int, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for _, line := range lines {
+		writeIndented(b, width, "- "+line)
+	}
+}
+
+// WriteCatalogue lists the entries with their titles, class by class in the order given.
+func WriteCatalogue(w io.Writer, entries []analysis.Entry, width int) error {
+	var b bytes.Buffer
+	var classes []analysis.Class
+	rows := make(map[analysis.Class][][]string)
+	widest := 0
+	for _, e := range entries {
+		if rows[e.Class] == nil {
+			classes = append(classes, e.Class)
+		}
+		rows[e.Class] = append(rows[e.Class], []string{string(e.Code), e.Title})
+		widest = max(widest, len(e.Code))
+	}
+	for i, class := range classes {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", classTitles[class])
+		for _, row := range rows[class] {
+			row[0] += strings.Repeat(" ", widest-len(row[0])) // the classes share one column
+		}
+		if err := (grid{indent: 2, width: max(width, entryWidth), rows: rows[class]}).write(&b); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func proseWidth(width int) int {
+	if width <= 0 {
+		return entryWidth
+	}
+	return min(width, entryWidth)
+}
+
+var classTitles = map[analysis.Class]string{
+	analysis.ClassFinding: "Findings: why records were written twice",
+	analysis.ClassDoubt:   "Doubts: what weakens or limits one finding",
+	analysis.ClassLimit:   "Limits: what a capture could not show",
+	analysis.ClassOddity:  "Oddities: unusual traffic that hides nothing",
+	analysis.ClassCount:   "Counts: events that are no findings",
+}
