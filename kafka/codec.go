@@ -55,8 +55,9 @@ func (d *decompressor) decode(codec Codec, src []byte, level, limit int) ([]byte
 	return dst, nil
 }
 
-// trim drops the buffers that are too large to be kept.
+// trim lets go of the last source and drops the buffers that are too large to be kept.
 func (d *decompressor) trim() {
+	d.source.Reset(nil)
 	for i := range d.buf {
 		if cap(d.buf[i]) > keptScratch {
 			d.buf[i] = nil

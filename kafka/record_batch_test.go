@@ -140,6 +140,7 @@ func TestRecordBatchNotCompared(t *testing.T) {
 		{"not snappy", good, func(b *kmsg.RecordBatch) { b.Attributes = 2 }, Undecodable, 2},
 		{"not lz4", good, func(b *kmsg.RecordBatch) { b.Attributes = 3 }, Undecodable, 2},
 		{"not zstd", good, func(b *kmsg.RecordBatch) { b.Attributes = 4 }, Undecodable, 2},
+		{"bomb by ratio", compressors[8].compress(t, make([]byte, 20<<20)), func(b *kmsg.RecordBatch) { b.Attributes = 4 }, TooLarge, 2},
 		{"bomb", bomb, func(b *kmsg.RecordBatch) { b.Attributes = 4 }, TooLarge, 2},
 	}
 	after := seal(batchOf(1, encodeRecords(keyed("z", "9")...)))
@@ -225,5 +226,25 @@ func TestUnknownMagicIsSkipped(t *testing.T) {
 	batches, codes := collect(t, testReader().ReadFetched, data, len(data))
 	if len(batches) != 1 || fmt.Sprint(codes) != "[batch-undecodable]" {
 		t.Errorf("%d batches, notes %v", len(batches), codes)
+	}
+}
+
+// A large batch costs its size only while it is read.
+func TestBuffersAreTrimmed(t *testing.T) {
+	large := keyed("k", string(make([]byte, keptScratch)))
+	r := testReader()
+	for _, c := range compressors[1:] {
+		if c.name == "snappy xerial, small chunks" {
+			continue
+		}
+		b := batchOf(1, c.compress(t, encodeRecords(large...)))
+		b.Attributes = int16(c.codec)
+		one(t, r.ReadProduced, seal(b))
+	}
+	one(t, r.ReadProduced, message0(0, 0, nil, large[0].Value))
+	for _, kept := range append(r.codecs.buf, r.content) {
+		if cap(kept) > keptScratch {
+			t.Errorf("a buffer of %d bytes is kept", cap(kept))
+		}
 	}
 }
