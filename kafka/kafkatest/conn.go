@@ -34,6 +34,7 @@ type Conn struct {
 	delayedAck  bool
 	held        bool
 	heldBytes   [2][]byte    // by sender, while held
+	last        [2][]byte    // by sender: what it sent last
 	unseen      [2]int       // by sender: bytes that the other side never got
 	unacked     [2]time.Time // by sender: when its last data came that awaits a delayed acknowledgement
 }
@@ -51,7 +52,8 @@ type Dial struct {
 	Established bool
 	// CorrelationID is that of the first request.
 	CorrelationID int32
-	// Server, where valid, is the address instead of Broker's.
+	// Client and Server, where valid, are the addresses instead of those that go with ClientID and Broker.
+	Client netip.Addr
 	Server netip.AddrPort
 }
 
@@ -66,8 +68,12 @@ func (s *Scenario) Dial(d Dial) *Conn {
 	if !server.IsValid() {
 		server = s.Broker(d.Broker)
 	}
+	address := d.Client
+	if !address.IsValid() {
+		address = s.client(d.ClientID)
+	}
 	n := len(s.conns)
-	client := netip.AddrPortFrom(s.client(d.ClientID), uint16(firstPort+n))
+	client := netip.AddrPortFrom(address, uint16(firstPort+n))
 	c := &Conn{
 		ClientID:    d.ClientID,
 		ReplicaID:   -1,
@@ -163,9 +169,10 @@ func (c *Conn) Reset() { c.reset(pcaptest.FromClient) }
 // ServerReset ends the connection at once, by the broker.
 func (c *Conn) ServerReset() { c.reset(pcaptest.FromServer) }
 
-// Repeat sends the last bytes that a side has sent again: a TCP retransmission with borders of its own.
-func (c *Conn) Repeat(from pcaptest.Side, data []byte) {
-	c.act(func() { c.tcp.Segment(from, c.tcp.Offset(from)-int64(len(data)), pcaptest.ACK|pcaptest.PSH, data) })
+// Retransmit sends the last n bytes of a side's last message again as one segment: a TCP retransmission with other borders.
+func (c *Conn) Retransmit(from pcaptest.Side, n int) {
+	data := c.last[from][len(c.last[from])-n:]
+	c.act(func() { c.tcp.Segment(from, c.tcp.Offset(from)-int64(n), pcaptest.ACK|pcaptest.PSH, data) })
 }
 
 func (c *Conn) reset(from pcaptest.Side) {
@@ -179,6 +186,7 @@ func (c *Conn) write(from pcaptest.Side, data []byte) {
 		return
 	}
 	receiver := 1 - from
+	c.last[from] = data
 	c.unacked[receiver] = time.Time{} // the data acknowledges what came before
 	c.asSeenBy(from, func() {
 		if from == pcaptest.FromClient {
