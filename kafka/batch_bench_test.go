@@ -38,7 +38,7 @@ func benchRecords(size int) []byte {
 	var records []kmsg.Record
 	for i := range 16 {
 		value := make([]byte, size/2)
-		rng.Read(value)
+		_, _ = rng.Read(value)
 		value = append(value, bytes.Repeat([]byte{'x'}, size-len(value))...)
 		records = append(records, kmsg.Record{OffsetDelta: int32(i), Key: fmt.Appendf(nil, "key-%04d", i), Value: value})
 	}

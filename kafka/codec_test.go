@@ -10,7 +10,7 @@ import (
 func TestDecompress(t *testing.T) {
 	random := make([]byte, 300_000)
 	rng := rand.NewChaCha8([32]byte{1})
-	rng.Read(random)
+	_, _ = rng.Read(random)
 	inputs := map[string][]byte{
 		"empty":   {},
 		"short":   []byte("a"),
@@ -52,7 +52,7 @@ func TestDecompress(t *testing.T) {
 func TestLinkedLZ4Blocks(t *testing.T) {
 	block := make([]byte, 40_000)
 	rng := rand.NewChaCha8([32]byte{2})
-	rng.Read(block)
+	_, _ = rng.Read(block)
 	want := append(bytes.Clone(block), block...)
 	// By the block format: the second block is one match of offset 40000 and five literals at the end (the last five bytes
 	// of a block are always literals).

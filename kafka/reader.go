@@ -129,21 +129,6 @@ func uvarint64(data []byte, at int) (uint64, int) {
 // bytes reads NULLABLE_BYTES (int32 length, -1: null) as nil or a slice that is not nil.
 func (r *reader) bytes(field string) []byte { return r.nullable(int(r.int32(field)), field) }
 
-// string reads a NULLABLE_STRING (int16 length, -1: null); present is false for null.
-func (r *reader) string(field string) (s string, present bool) {
-	b := r.nullable(int(r.int16(field)), field)
-	return string(b), b != nil
-}
-
-// compactBytes reads COMPACT_NULLABLE_BYTES (length + 1 as uvarint, 0: null).
-func (r *reader) compactBytes(field string) []byte { return r.nullable(r.compactLength(field), field) }
-
-// compactString reads a COMPACT_NULLABLE_STRING; present is false for null.
-func (r *reader) compactString(field string) (s string, present bool) {
-	b := r.nullable(r.compactLength(field), field)
-	return string(b), b != nil
-}
-
 // compactLength reads the length of a compact string, bytes or array: -1 is null. It may exceed what remains.
 func (r *reader) compactLength(field string) int { return int(int64(r.uvarint(field)) - 1) }
 

@@ -55,6 +55,23 @@ func TestReaderTellsNullFromEmpty(t *testing.T) {
 	}
 }
 
+func TestReaderSkipsTags(t *testing.T) {
+	r := reader{data: []byte{2, 0, 3, 'a', 'b', 'c', 70, 0, 42}} // two tags, of three bytes and of none
+	r.skipTags("tags")
+	if r.int8("behind") != 42 || r.err() != nil {
+		t.Errorf("stands at %d, %v", r.at, r.err())
+	}
+	for want, encoded := range [][]byte{kbin.AppendCompactArrayLen(nil, 0), kbin.AppendCompactArrayLen(nil, 1), kbin.AppendCompactArrayLen(nil, 2)} {
+		r := reader{data: encoded}
+		if got := r.compactLength("length"); got != want || r.err() != nil {
+			t.Errorf("length %d read as %d, %v", want, got, r.err())
+		}
+	}
+	if r := (reader{data: kbin.AppendCompactNullableArrayLen(nil, 0, true)}); r.compactLength("length") != -1 {
+		t.Error("null is not -1")
+	}
+}
+
 // The first failure stays, with its place; what is read later is zero and consumes nothing.
 func TestReaderIsSticky(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -68,6 +85,8 @@ func TestReaderIsSticky(t *testing.T) {
 		"varint of 33 bits":     {[]byte{0xff, 0xff, 0xff, 0xff, 0x1f}, func(r *reader) { r.uvarint("bad") }, 0},
 		"varint of six bytes":   {[]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0}, func(r *reader) { r.uvarint("bad") }, 0},
 		"varlong of 65 bits":    {[]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 2}, func(r *reader) { r.varlong("bad") }, 0},
+		"tag beyond the end":    {[]byte{1, 0, 5, 1}, func(r *reader) { r.skipTags("bad") }, 3},
+		"2^32-1 tags":           {[]byte{255, 255, 255, 255, 15, 0, 0}, func(r *reader) { r.skipTags("bad") }, 7},
 		"length -2":             {[]byte{0xff, 0xff, 0xff, 0xfe, 1}, func(r *reader) { r.bytes("bad") }, 4},
 		"length 2^31-1":         {[]byte{0x7f, 0xff, 0xff, 0xff, 1}, func(r *reader) { r.bytes("bad") }, 4},
 	} {
