@@ -1,0 +1,227 @@
+package kafka
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/reassembly"
+)
+
+const (
+	// seekWindow is how many bytes wait for one candidate to become whole before it is given up: a Metadata answer of some
+	// thousand partitions. Produce requests and Fetch answers tell by their first hundred bytes.
+	seekWindow = 256 << 10
+	// seekPiece is how much is added to a window at a time. What lies behind a message that is found is copied again when
+	// step is lost again, so the pieces bound what hostile bytes can make of that.
+	seekPiece = 4 << 10
+)
+
+// window holds the bytes in which a message is sought, with the frames they came in.
+type window struct {
+	buf   []byte
+	start reassembly.StreamOffset // of buf[0]
+	marks []mark                  // ascending
+	scan  int                     // index of the first candidate that is not ruled out
+	gone  int64                   // bytes ruled out and dropped
+}
+
+// mark says which frame held the bytes from an index on.
+type mark struct {
+	from  int
+	at    pcap.Ref
+	inner bool
+}
+
+// add appends a copy of the bytes of a chunk.
+func (w *window) add(ch chunk) {
+	if len(w.buf) == 0 {
+		w.start = ch.offset
+	}
+	w.marks = append(w.marks, mark{len(w.buf), ch.at, ch.inner})
+	w.buf = append(w.buf, ch.data...)
+}
+
+// drop forgets the bytes that are ruled out.
+func (w *window) drop() {
+	n := w.scan
+	if n == 0 {
+		return
+	}
+	w.gone += int64(n)
+	w.start += reassembly.StreamOffset(n)
+	w.buf = append(w.buf[:0], w.buf[n:]...)
+	w.scan = 0
+	first, exact := w.mark(n)
+	w.marks = append(w.marks[:0], w.marks[first:]...)
+	for i := range w.marks {
+		w.marks[i].from -= n
+	}
+	if len(w.buf) == 0 {
+		w.marks = w.marks[:0]
+	} else if !exact {
+		w.marks[0].from, w.marks[0].inner = 0, true
+	}
+}
+
+// forget rules out all bytes.
+func (w *window) forget() {
+	w.scan = len(w.buf)
+	w.drop()
+}
+
+// mark returns the index of the mark that covers the byte at p, and whether it begins there.
+func (w *window) mark(p int) (int, bool) {
+	i, found := slices.BinarySearchFunc(w.marks, p, func(m mark, p int) int { return m.from - p })
+	if !found {
+		i--
+	}
+	return i, found
+}
+
+// begins reports whether a Data event began with the byte at p: messages often do.
+func (w *window) begins(p int) bool {
+	i, found := w.mark(p)
+	return found && !w.marks[i].inner
+}
+
+// chunks returns the bytes from p on as they came. They are parts of the window.
+func (w *window) chunks(p int) []chunk {
+	var list []chunk
+	i, _ := w.mark(p)
+	for ; i >= 0 && i < len(w.marks) && p < len(w.buf); i++ {
+		end := len(w.buf)
+		if i+1 < len(w.marks) {
+			end = w.marks[i+1].from
+		}
+		m := w.marks[i]
+		list = append(list, chunk{w.buf[p:end], w.start + reassembly.StreamOffset(p), m.at, m.inner || p > m.from})
+		p = end
+	}
+	return list
+}
+
+// search takes bytes while out of step.
+func (s *stream) search(ch chunk) {
+	if len(ch.data) > seekPiece {
+		rest := ch
+		rest.advance(seekPiece)
+		s.push(rest)
+		ch.data = ch.data[:seekPiece]
+	}
+	s.seek.add(ch)
+	s.next = ch.offset + reassembly.StreamOffset(len(ch.data))
+	s.scan(false)
+}
+
+// scan looks for a believable message in the window and gets in step with it. final says that nothing can be added to what
+// is there.
+func (s *stream) scan(final bool) {
+	w := s.seek
+	for ; w.scan < len(w.buf); w.scan++ {
+		v := s.judge(w.buf[w.scan:], w, final)
+		if v == yes {
+			s.seek = nil
+			chunks := w.chunks(w.scan)
+			s.found(w, chunks[0].at)
+			slices.Reverse(chunks)
+			s.work = append(s.work, chunks...)
+			return
+		}
+		if (v == more || v == weak) && !final && len(w.buf)-w.scan < seekWindow {
+			break
+		}
+	}
+	w.drop()
+}
+
+// found reports the bytes that were given up before the stream is in step again, or ends.
+func (s *stream) found(w *window, at pcap.Ref) {
+	if lost := w.gone + int64(w.scan); lost > 0 {
+		s.hidden(at, at, lost, CodeOutOfStep)
+	}
+}
+
+// judge says whether a message begins at the candidate of the window, with which data begins.
+func (s *stream) judge(data []byte, w *window, final bool) verdict {
+	if len(data) < prefixSize+answerHeaderMin {
+		return unless(final, more)
+	}
+	if _, ok := s.measure(data); !ok {
+		return no
+	}
+	if s.role == fromClient {
+		return judgeRequest(data, &s.c.clientID, w.begins(w.scan), final)
+	}
+	return s.judgeAnswer(data, w, final)
+}
+
+// answerHeaderMin is the correlation id, which every answer has.
+const answerHeaderMin = 4
+
+// judgeAnswer believes in an answer that a request waits for and that is what was asked for, and in one that nothing but a
+// Produce or Fetch answer can be.
+func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
+	size := int(int32(binary.BigEndian.Uint32(data)))
+	body := data[prefixSize:min(len(data), prefixSize+size)]
+	whole := len(body) == size
+	correlation := int32(binary.BigEndian.Uint32(body))
+	i := s.c.answers.find(correlation)
+	if i < 0 {
+		if !w.begins(w.scan) {
+			return no
+		}
+		if !whole {
+			return unless(final, more)
+		}
+		if _, ok := shapeOf(body); ok {
+			return yes
+		}
+		return no
+	}
+	p := &s.c.answers.waiting[i]
+	if isAnswer(body, size, p.APIKey, p.APIVersion) {
+		return yes
+	}
+	if !whole {
+		return unless(final || size > seekWindow, more)
+	}
+	// An unknown layout: the borders of segments have to do.
+	end := w.scan + prefixSize + size
+	if !knownVersion(p.APIKey, p.APIVersion) && w.begins(w.scan) && (end == len(w.buf) || w.begins(end)) {
+		return yes
+	}
+	return no
+}
+
+// isAnswer reports whether data is an answer of that kind; of long ones the front suffices.
+func isAnswer(data []byte, size int, key, version int16) bool {
+	n := answerHeaderSize(data, key, version)
+	if n < 0 {
+		return false
+	}
+	if len(data) == size {
+		return exactAnswer(key, version, data[n:])
+	}
+	if key != keyFetch || !knownVersion(key, version) {
+		return false
+	}
+	a := newFetchAnswer(version, data[n:], size-n)
+	for a.next() {
+		if !a.odd && plausibleBatch(a.records, a.recordsSize) {
+			return true
+		}
+	}
+	return false
+}
+
+// plausibleBatch reports whether a records field begins like a batch or a message: its length fits in the field and its
+// magic exists.
+func plausibleBatch(records []byte, total int) bool {
+	const lengthAt, magicAt = 8, 16
+	if len(records) <= magicAt {
+		return false
+	}
+	length := int64(int32(binary.BigEndian.Uint32(records[lengthAt:])))
+	return length > 0 && length <= int64(total) && records[magicAt] <= 2
+}
