@@ -68,9 +68,11 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 // open finds the format by the first bytes.
 func (r *Reader) open() error {
 	if !r.buf.has(4) {
-		switch {
-		case r.buf.err != io.EOF:
-			return errors.New(readFailure(r.buf.err))
+		switch err := r.buf.err; {
+		case errors.As(err, new(codecError)):
+			return fmt.Errorf("%w (%s)", ErrNotCapture, readFailure(err))
+		case err != io.EOF:
+			return errors.New(readFailure(err))
 		case len(r.buf.rest()) == 0:
 			return ErrEmpty
 		}
