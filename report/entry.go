@@ -66,7 +66,7 @@ func WriteCatalogue(w io.Writer, entries []analysis.Entry, width int) error {
 		for _, row := range rows[class] {
 			row[0] += strings.Repeat(" ", widest-len(row[0])) // the classes share one column
 		}
-		if err := (grid{indent: 2, width: max(width, entryWidth), rows: rows[class]}).write(&b); err != nil {
+		if err := (grid{indent: 2, width: max(width, DefaultWidth), rows: rows[class]}).write(&b); err != nil {
 			return err
 		}
 	}

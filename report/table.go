@@ -143,34 +143,50 @@ func (v *view) captureText(i int) string {
 func (v *view) coverageText() string {
 	c := &v.Coverage
 	var b strings.Builder
-	b.WriteString(count(c.Connections, "Kafka connection"))
-	if c.TLS > 0 {
-		fmt.Fprintf(&b, " (and %s in TLS)", grouped(c.TLS))
+	if c.Connections == 0 {
+		fmt.Fprintf(&b, "No Kafka connection among %s", count(c.TCPConnections, "TCP connection"))
+		if c.TLS > 0 {
+			fmt.Fprintf(&b, ", of which %s in TLS", grouped(c.TLS))
+		}
+	} else {
+		fmt.Fprintf(&b, "%s%s, %s", count(c.Connections, "Kafka connection"), tlsText(c.TLS), trafficText(c))
 	}
-	fmt.Fprintf(&b, ", %s, ", count(c.Requests, "request"))
-	switch {
-	case c.Requests == 0:
-		fmt.Fprintf(&b, "%s; ", count(c.Responses, "answer"))
-	case c.Unanswered > 0:
-		fmt.Fprintf(&b, "%s unanswered; ", grouped(c.Unanswered))
-	default:
-		b.WriteString("all answered; ")
-	}
-	fmt.Fprintf(&b, "%s, %s compared", count(c.ProducedBatches+c.FetchedBatches, "batch"), count(c.Records, "record"))
-	if c.RecordsNotCompared > 0 {
-		fmt.Fprintf(&b, ", %s not", grouped(c.RecordsNotCompared))
-	}
-	if !v.hidden() {
-		b.WriteString(". Nothing was hidden from view.")
-		return b.String()
-	}
+	b.WriteString(".")
 	limits, _ := v.notes()
 	var codes []string
 	for _, n := range limits {
 		codes = append(codes, string(n.Code))
 	}
-	fmt.Fprintf(&b, ". Not all was seen: %s (see below).", strings.Join(codes, ", "))
+	switch {
+	case len(codes) > 0:
+		fmt.Fprintf(&b, " Not all was seen (below): %s.", strings.Join(codes, ", "))
+	case v.verdict != analysis.Inconclusive:
+		b.WriteString(" Nothing was hidden from view.")
+	}
 	return b.String()
+}
+
+func tlsText(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %s in TLS", grouped(n))
+}
+
+// trafficText is "16 requests, all answered; 7 batches, 9 records compared".
+func trafficText(c *analysis.Coverage) string {
+	answers := "all answered"
+	switch {
+	case c.Unanswered > 0:
+		answers = grouped(c.Unanswered) + " unanswered"
+	case c.Requests == 0:
+		answers = count(c.Responses, "answer")
+	}
+	compared := count(c.Records, "record") + " compared"
+	if c.RecordsNotCompared > 0 {
+		compared += fmt.Sprintf(", %s not", grouped(c.RecordsNotCompared))
+	}
+	return fmt.Sprintf("%s, %s; %s, %s", count(c.Requests, "request"), answers, count(c.ProducedBatches+c.FetchedBatches, "batch"), compared)
 }
 
 // writeOtherFindings lists what comes after the stories.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ func explainCommand() *cobra.Command {
 			if len(args) == 0 {
 				return report.WriteCatalogue(cmd.OutOrStdout(), analysis.Catalogue, width)
 			}
-			entry, ok := analysis.Explain(pcap.Code(args[0]))
+			entry, ok := analysis.Explain(pcap.Code(strings.ReplaceAll(args[0], "_", "-")))
 			if !ok {
 				return fmt.Errorf("no code %q; kdupscan explain lists all codes", args[0])
 			}

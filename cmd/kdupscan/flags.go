@@ -17,7 +17,7 @@ import (
 type ports map[uint16]bool
 
 func (p ports) String() string { return "" }
-func (p ports) Type() string   { return "PORT,…" }
+func (p ports) Type() string   { return "PORTS" }
 
 // Set implements pflag.Value: "9092,9093".
 func (p ports) Set(s string) error {
