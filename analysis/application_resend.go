@@ -1,0 +1,95 @@
+package analysis
+
+import (
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// applicationResends links records that an application wrote again under a fresh identity after the first attempt failed
+// visibly, or had been unanswered for the usual time. Only distinctive content counts.
+func (c *chains) applicationResends() {
+	if c.index == nil || len(c.index.batches) == 0 {
+		return
+	}
+	delays := c.p.j.sendDelays()
+	for _, l := range c.p.batches {
+		if len(l.sends) == 0 || l.info.Control() || !c.index.openBefore(l) {
+			continue
+		}
+		for _, r := range l.records {
+			c.resentBy(l, r, delays)
+		}
+	}
+	for _, n := range c.inOrder {
+		if n.cause == ApplicationResend && !c.distinctive(n) {
+			c.unlink(n)
+		}
+	}
+}
+
+func (c *chains) resentBy(l *batch, r kafka.Record, delays map[client]int64) {
+	later := entry{l, r.Delta}
+	if n := c.lookup(later); n != nil && n.prev != nil {
+		return
+	}
+	key := c.key(later)
+	var best *node
+	for _, e := range c.index.byContent[r.Content] {
+		first, ok := e.record()
+		if !ok || c.key(e) == key || !before(e.b, l) || !e.b.openAt(l.first.Time) || !freshIdentity(e.b, l) {
+			continue
+		}
+		came := l.first.Time
+		if cl, known := l.client(); known && r.Timestamp != first.Timestamp {
+			came = min(came, pcap.Timestamp((r.Timestamp+delays[cl])*1e6))
+		}
+		if !e.b.failedBefore(came) && !e.b.staleAt(came) {
+			continue
+		}
+		if n := c.node(e); len(n.next) == 0 {
+			best = n
+		}
+	}
+	if best != nil {
+		c.link(best, c.node(later), ApplicationResend)
+	}
+}
+
+// freshIdentity reports whether l may be what an application made of a record of f by producing it again: fresh sequences of
+// the same or a later epoch, or another producer (or none) at the same address.
+func freshIdentity(f, l *batch) bool {
+	if f == l || len(f.sends) == 0 {
+		return false
+	}
+	if f.idempotent() && f.id.producer == l.id.producer {
+		return l.id.epoch >= f.id.epoch
+	}
+	return sameAddress(f, l)
+}
+
+// sendDelays returns, per client, the smallest time between the creation of a record and its send, in ms: it takes the
+// difference of the client's clock and the capture's out of create times.
+func (j *judgement) sendDelays() map[client]int64 {
+	if j.delays != nil {
+		return j.delays
+	}
+	j.delays = map[client]int64{}
+	for _, p := range j.partitions {
+		for _, b := range p.batches {
+			cl, known := b.client()
+			if !known || b.info.LogAppendTime() {
+				continue
+			}
+			for _, r := range b.records {
+				if r.Timestamp < 0 {
+					continue
+				}
+				delay := int64(b.first.Time)/1e6 - r.Timestamp
+				if have, ok := j.delays[cl]; !ok || delay < have {
+					j.delays[cl] = delay
+				}
+			}
+		}
+	}
+	return j.delays
+}

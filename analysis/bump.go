@@ -1,0 +1,207 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// bump describes the change of identity between the first and the later copy, and looks for what forced it.
+func (j *judgement) bump(g *group) *Bump {
+	from, to := g.first(), g.later()
+	b := &Bump{ProducerID: from.id.producer, FromEpoch: from.id.epoch, ToEpoch: to.id.epoch, NewProducerID: -1}
+	if to.id.producer != from.id.producer {
+		b.NewProducerID = to.id.producer
+	}
+	first := j.firstSend(to)
+	grant := j.grant(b)
+	b.Local = grant == nil
+	switch {
+	case grant != nil && (first == nil || grant.At.Time < first.sent.At.Time):
+		b.FirstSeen = position(&grant.Seen)
+	case first != nil:
+		b.FirstSeen = position(&first.sent.Seen)
+	default:
+		v := to.views[0].bestSight()
+		b.FirstSeen = position(&v.Seen)
+	}
+	at := b.FirstSeen.Time
+	if grant != nil && grant.Request != nil {
+		at = grant.Request.At.Time
+	}
+	b.Trigger = j.trigger(from.id, to.id, at)
+	if b.Trigger == nil && b.NewProducerID >= 0 && grant != nil {
+		b.Trigger = &Trigger{Kind: TriggerInitProducerID, Partition: -1, At: position(&grant.Seen)}
+	}
+	return b
+}
+
+// firstSend returns the first send, on any partition, under the identity of a batch.
+func (j *judgement) firstSend(b *batch) *send {
+	for _, s := range j.sendsOf(b.id.producer) {
+		if s.sent.Batch.ProducerEpoch == b.id.epoch {
+			return s
+		}
+	}
+	return nil
+}
+
+// sendsOf returns all sends of a producer id over all partitions, by time.
+func (j *judgement) sendsOf(producer int64) []*send {
+	if all, known := j.byProducer[producer]; known {
+		return all
+	}
+	var all []*send
+	for _, p := range j.partitions {
+		for _, s := range p.sends {
+			if s.sent.Batch.ProducerID == producer {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *send) int {
+		return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
+	})
+	j.byProducer[producer] = all
+	return all
+}
+
+// grant returns the InitProducerId exchange that gave the new identity, nil if none was seen.
+func (j *judgement) grant(b *Bump) *kafka.ProducerGranted {
+	id := b.ProducerID
+	if b.NewProducerID >= 0 {
+		id = b.NewProducerID
+	}
+	for _, g := range j.c.producers.get(id).grants {
+		if g.ErrorCode == 0 && g.ProducerID == id && g.ProducerEpoch == b.ToEpoch {
+			return g
+		}
+	}
+	return nil
+}
+
+// trigger looks for the event that forced a producer from one identity to another before a time (VERDICTS section 4): the
+// earliest error that is not retriable after which nothing newly sent under the old epoch was answered OK; else a batch
+// that was never answered nor sent again; else a lost connection.
+func (j *judgement) trigger(from, to identity, at pcap.Timestamp) *Trigger {
+	var old []*send
+	for _, s := range j.sendsOf(from.producer) {
+		e := s.sent.Batch.ProducerEpoch
+		if e >= from.epoch && (e < to.epoch || to.producer != from.producer) && s.sent.At.Time <= at {
+			old = append(old, s)
+		}
+	}
+	if t := errorTrigger(old, at); t != nil {
+		return t
+	}
+	if t := j.expiryTrigger(old, at); t != nil {
+		return t
+	}
+	return lossTrigger(old, at)
+}
+
+func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
+	var errors []*send
+	var okSent pcap.Timestamp // send time of the last newly sent batch that was answered OK
+	for _, s := range old {
+		a := s.reply()
+		if a == nil || a.At.Time > at {
+			continue
+		}
+		if a.ErrorCode == 0 {
+			okSent = max(okSent, s.sent.At.Time)
+		} else if !retriable[a.ErrorCode] {
+			errors = append(errors, s)
+		}
+	}
+	slices.SortStableFunc(errors, func(a, b *send) int { return cmp.Compare(a.reply().At.Time, b.reply().At.Time) })
+	for _, s := range errors {
+		a := s.reply()
+		if okSent > a.At.Time {
+			continue
+		}
+		return &Trigger{Kind: TriggerProduceError, HasError: true, ErrorCode: a.ErrorCode, Topic: s.sent.Topic, Partition: s.sent.Partition, At: position(&a.Seen)}
+	}
+	return nil
+}
+
+// expiryTrigger finds a batch that was left unanswered and whose records never came again: it expired in the client.
+func (j *judgement) expiryTrigger(old []*send, at pcap.Timestamp) *Trigger {
+	for _, s := range old {
+		if s.sent.Acks == 0 || s.reply() != nil || s.unread || len(s.sent.Batch.Records) == 0 || j.cameAgain(s) {
+			continue
+		}
+		return &Trigger{Kind: TriggerNoAnswer, Topic: s.sent.Topic, Partition: s.sent.Partition, At: position(&s.sent.Seen)}
+	}
+	return nil
+}
+
+// cameAgain reports whether the first record of a send was sent again in its partition.
+func (j *judgement) cameAgain(s *send) bool {
+	content := s.sent.Batch.Records[0].Content
+	for _, other := range j.sendsTo(s) {
+		if other == s || other.sent.At.Time < s.sent.At.Time {
+			continue
+		}
+		for _, r := range other.sent.Batch.Records {
+			if r.Content == content {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sendsTo returns the sends to the partition of a send.
+func (j *judgement) sendsTo(s *send) []*send {
+	cluster := j.c.topics.cluster(s.sent.Link.Server, s.sent.Topic)
+	return j.partition(cluster, historyKey{topic: s.sent.Topic, partition: s.sent.Partition}, s.sent.At.Time).sends
+}
+
+// lossTrigger finds the last connection that ended with a request of the old identity unanswered.
+func lossTrigger(old []*send, at pcap.Timestamp) *Trigger {
+	var lost *send
+	for _, s := range old {
+		l := s.link
+		if s.sent.Acks == 0 || s.reply() != nil || !l.lost() || l.closed.Time > at {
+			continue
+		}
+		if lost == nil || l.closed.Time > lost.link.closed.Time {
+			lost = s
+		}
+	}
+	if lost == nil {
+		return nil
+	}
+	return &Trigger{Kind: TriggerConnectionLost, Topic: lost.sent.Topic, Partition: lost.sent.Partition, At: positionOf(lost.link, lost.link.closed)}
+}
+
+// bumpEvents tells the change of identity: the trigger, the InitProducerId exchange and the first use.
+func (j *judgement) bumpEvents(g *group, b *Bump) []Event {
+	var all []Event
+	to := g.later()
+	change := to.event(EventEpochBump, b.FirstSeen, 0)
+	change.HasBatch = false
+	if grant := j.grant(b); grant != nil {
+		change.Kind, change.ErrorCode, change.HasError = EventInitProducerID, grant.ErrorCode, true
+		change.At = position(&grant.Seen)
+	}
+	all = append(all, change)
+	if t := b.Trigger; t != nil && t.Kind != TriggerInitProducerID {
+		e := Event{
+			Kind: EventProduceResponse, At: t.At, Offset: NoOffset, Topic: t.Topic, Partition: t.Partition,
+			ProducerID: b.ProducerID, ProducerEpoch: b.FromEpoch, ErrorCode: t.ErrorCode, HasError: t.HasError,
+			Acks: -1, LeaderID: -1, LeaderEpoch: -1, PreviousEpoch: -1, ReplicaID: -2,
+		}
+		switch t.Kind {
+		case TriggerNoAnswer:
+			e.Kind = EventNoAnswer
+		case TriggerConnectionLost:
+			e.Kind = EventConnectionLost
+		}
+		all = append(all, e)
+	}
+	return all
+}

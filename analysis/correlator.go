@@ -1,0 +1,184 @@
+package analysis
+
+import (
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// Options are the bounds of a Correlator.
+type Options struct {
+	// Memory bounds the history kept, in bytes; 0 means DefaultMemory. Older history is dropped, which is counted and
+	// shown as a limit: a copy that comes after its first one was dropped is not recognised.
+	Memory int64
+	// Note receives the limits the correlator meets. It may be nil.
+	Note func(pcap.Note)
+}
+
+// Correlator keeps the history of every partition and producer and judges it. Observations are given in the order of the
+// frames that completed them. It uses no clock and starts no goroutine; it is for one goroutine.
+type Correlator struct {
+	options   Options
+	arrivals  int64 // observations so far: the order of events at one instant
+	links     map[*kafka.Link]*link
+	requests  map[*kafka.Request][]*send
+	histories map[historyKey]*history
+	inOrder   []*history // histories by first sight
+	topics    *topics
+	producers *producers
+	window    window
+}
+
+// New returns a Correlator without history.
+func New(o Options) *Correlator {
+	if o.Memory <= 0 {
+		o.Memory = DefaultMemory
+	}
+	if o.Note == nil {
+		o.Note = func(pcap.Note) {}
+	}
+	return &Correlator{
+		options:   o,
+		links:     map[*kafka.Link]*link{},
+		requests:  map[*kafka.Request][]*send{},
+		histories: map[historyKey]*history{},
+		topics:    newTopics(),
+		producers: newProducers(),
+		window:    window{budget: o.Memory},
+	}
+}
+
+// Observe takes in the next observation.
+func (c *Correlator) Observe(o kafka.Observation) {
+	c.arrivals++
+	l := c.link(o.Where())
+	switch o := o.(type) {
+	case *kafka.LinkOpened:
+	case *kafka.LinkClosed:
+		c.close(l, o)
+	case *kafka.GapSeen:
+		l.gap(o)
+	case *kafka.ClientNamed:
+		l.named(o)
+	case *kafka.BatchSent:
+		c.sent(l, o)
+	case *kafka.BatchAnswered:
+		c.answered(o)
+	case *kafka.AnswerAcked:
+		c.acked(o)
+	case *kafka.AnswerUnread:
+		for _, s := range c.requests[o.Request] {
+			s.unread = true
+		}
+	case *kafka.PartitionFetched:
+		l.fetches(o.Topic)
+		c.history(o.Link, o.Topic, o.Partition).fetched(o)
+	case *kafka.BatchFetched:
+		c.sighted(l, o)
+	case *kafka.LeaderNamed:
+		c.history(o.Link, o.Topic, o.Partition).leaderNamed(position(&o.Seen), o.LeaderID, o.LeaderEpoch)
+	case *kafka.ClusterDescribed:
+		c.topics.described(o)
+	case *kafka.TopicNamed:
+		c.topics.named(o)
+	case *kafka.TopicDeleted:
+		c.topics.deleted(o)
+	case *kafka.ProducerGranted:
+		c.producers.granted(l, o)
+	case *kafka.TransactionEnding:
+		c.producers.ending(o)
+	case *kafka.TransactionEnded:
+		c.producers.ended(o)
+	case *kafka.OffsetCommitted:
+		l.commits(o)
+	case *kafka.OffsetListed, *kafka.EpochEnd:
+		// They bound no copy that the rules of verdicts use.
+	}
+}
+
+// Finish judges the whole history and returns what it shows. Captures, Coverage and Notes are left to the caller.
+func (c *Correlator) Finish() *Result {
+	j := newJudgement(c)
+	j.run()
+	return &Result{
+		Findings:  append(c.window.settled, j.findings...),
+		Counts:    j.counts,
+		Producers: c.producers.list(),
+		Repeats:   j.repeats,
+	}
+}
+
+func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
+	l.used(o)
+	c.producers.sent(l, o)
+	if o.Batch == nil || o.Torn {
+		return
+	}
+	s := &send{sent: o, link: l, order: c.arrivals}
+	h := c.history(o.Link, o.Topic, o.Partition)
+	h.sends = append(h.sends, s)
+	if o.Acks != 0 {
+		c.requests[o.Request] = append(c.requests[o.Request], s)
+		l.asked(o.Request)
+	}
+	c.grew(sendCost + int64(len(o.Batch.Records))*recordCost)
+}
+
+func (c *Correlator) answered(o *kafka.BatchAnswered) {
+	if o.Request == nil {
+		return // whose batch it answers is unknown
+	}
+	if l := c.links[o.Request.Link]; l != nil {
+		l.replied(o.Request)
+	}
+	for _, s := range c.requests[o.Request] {
+		if s.answer == nil && s.sent.Partition == o.Partition && sameTopic(s.sent.Topic, o.Topic) {
+			s.answer = o
+		}
+	}
+}
+
+// acked ends the wait for a request: its answer has reached the client.
+func (c *Correlator) acked(o *kafka.AnswerAcked) {
+	for _, s := range c.requests[o.Request] {
+		s.acked = o.At
+	}
+	delete(c.requests, o.Request)
+	if l := c.links[o.Request.Link]; l != nil {
+		delete(l.open, o.Request)
+	}
+}
+
+func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
+	l.closed, l.reason = o.At, o.Reason
+	for r := range l.open {
+		delete(c.requests, r)
+	}
+	clear(l.open)
+}
+
+func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
+	h := c.history(o.Link, o.Topic, o.Partition)
+	if h.sight(o, l, c.arrivals) {
+		c.grew(sightingCost + int64(len(o.Batch.Records))*recordCost)
+	}
+	c.producers.sighted(o)
+}
+
+func (c *Correlator) history(l *kafka.Link, t kafka.Topic, partition int32) *history {
+	key := historyKey{server: l.Server, topic: t, partition: partition}
+	h := c.histories[key]
+	if h == nil {
+		h = newHistory(key)
+		c.histories[key] = h
+		c.inOrder = append(c.inOrder, h)
+	}
+	return h
+}
+
+func sameTopic(a, b kafka.Topic) bool {
+	return a.ID == b.ID && a.ID != [16]byte{} || a.Name == b.Name && a.Name != ""
+}
+
+func position(s *kafka.Seen) Position {
+	return Position{Ref: s.At, Client: s.Link.Client, Server: s.Link.Server}
+}

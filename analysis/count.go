@@ -1,0 +1,137 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
+
+// count counts what is no finding.
+func (j *judgement) count() {
+	for _, p := range j.partitions {
+		if p.internal() {
+			continue
+		}
+		for _, b := range p.batches {
+			j.countAnswers(b)
+		}
+		if len(p.rises()) > 0 {
+			j.counts.LeaderChanges++
+		}
+		if p.repeats > 0 {
+			j.counts.ApplicationRepeats += p.repeats
+			j.repeats = append(j.repeats, ApplicationRepeat{p.topic, p.number, p.repeats})
+		}
+	}
+	for _, pr := range j.c.producers.byID {
+		j.counts.EpochBumps += pr.bumps
+	}
+	slices.SortFunc(j.repeats, func(a, b ApplicationRepeat) int {
+		return cmp.Or(cmp.Compare(b.Records, a.Records), strings.Compare(a.Topic.Name, b.Topic.Name), cmp.Compare(a.Partition, b.Partition))
+	})
+}
+
+func (j *judgement) countAnswers(b *batch) {
+	if len(b.sends) == 0 || b.info.Control() {
+		return
+	}
+	for _, s := range b.sends {
+		a := s.reply()
+		switch {
+		case a == nil:
+		case a.ErrorCode == errDuplicateSequence:
+			j.counts.Deduplicated++
+		case a.ErrorCode == 0 && b.lostBehind(a):
+		case a.ErrorCode == 0 && b.isRetryAnswer(s, a):
+			j.counts.Deduplicated++
+		case a.ErrorCode == 0:
+			j.counts.Appended++
+		case a.BaseOffset < 0:
+			j.counts.Rejected++
+		}
+	}
+	f := b.fate()
+	if f.grade == unknown && !f.acknowledged && b.sends[0].sent.Acks != 0 && !b.p.cameAgain(b) {
+		j.counts.Unacknowledged++
+	}
+}
+
+// cameAgain reports whether a record of the batch has a later copy.
+func (p *partition) cameAgain(b *batch) bool {
+	if p.chains == nil {
+		return false
+	}
+	for _, r := range b.records {
+		if n := p.chains.lookup(entry{b, r.Delta}); n != nil && len(n.next) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// repeats counts the records that equal exactly one other in content and timestamp and are its later copy by the
+// application's own doing: written again after an OK, at once, or within one batch.
+func (c *chains) repeats() int64 {
+	equal := c.equalContents()
+	var n int64
+	for _, pair := range equal {
+		if len(pair) != 2 {
+			continue // not distinctive
+		}
+		a, _ := pair[0].record()
+		b, _ := pair[1].record()
+		if a.Timestamp == b.Timestamp && !c.explained(pair[0], pair[1]) {
+			n++
+		}
+	}
+	return n
+}
+
+// equalContents returns the logical records that share their content with another one, by content. Records are told apart by
+// 64 bits first, so that traffic without repeats costs no map.
+func (c *chains) equalContents() map[kafka.Fingerprint][]entry {
+	var all []uint64
+	c.eachSent(func(r kafka.Record, _ entry) { all = append(all, r.Content.Lo) })
+	slices.Sort(all)
+	repeated := map[uint64]bool{}
+	for i := 1; i < len(all); i++ {
+		if all[i] == all[i-1] {
+			repeated[all[i]] = true
+		}
+	}
+	equal := map[kafka.Fingerprint][]entry{}
+	if len(repeated) == 0 {
+		return equal
+	}
+	c.eachSent(func(r kafka.Record, e entry) {
+		if !repeated[r.Content.Lo] {
+			return
+		}
+		have := equal[r.Content]
+		if len(have) > 2 || slices.ContainsFunc(have, func(o entry) bool { return c.key(o) == c.key(e) }) {
+			return
+		}
+		equal[r.Content] = append(have, e)
+	})
+	return equal
+}
+
+// eachSent calls f for each record that was seen to be sent.
+func (c *chains) eachSent(f func(kafka.Record, entry)) {
+	for _, b := range c.p.batches {
+		if b.info.Control() || len(b.sends) == 0 {
+			continue
+		}
+		for _, r := range b.records {
+			f(r, entry{b, r.Delta})
+		}
+	}
+}
+
+// explained reports whether a finding, or the way that retries go, has linked two records.
+func (c *chains) explained(a, b entry) bool {
+	x, y := c.lookup(a), c.lookup(b)
+	return x != nil && y != nil && x.root() == y.root()
+}

@@ -1,0 +1,250 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// grade is how surely a copy stands in the log.
+type grade uint8
+
+const (
+	gone     grade = iota // its place is shown to hold something else
+	refused               // answered with an error and no offset at every send
+	unknown               // no answer, or none that tells
+	byGap                 // the acknowledged offsets around it leave exactly its place
+	appended              // a leader had it: error 6 or 7 with an offset, OK to acks=1, a follower's copy
+	stored                // cannot be undone: fetched by a consumer, OK to acks=all, error 20
+)
+
+// fate is what became of a batch, by the best that any of its sends or sightings shows.
+type fate struct {
+	grade        grade
+	offset       int64 // of the batch's first record; NoOffset unknown
+	source       OffsetSource
+	leaderEpoch  int32
+	acknowledged bool // answered OK, or fetched: may be a later copy
+}
+
+// place is one position in the log at which a batch was said or seen to stand.
+type place struct {
+	fate
+	at       pcap.Timestamp
+	sighting *sighting
+	retry    bool // the answer to a recognised retry: the place is an earlier send's
+}
+
+func (b *batch) fate() fate {
+	if !b.fateKnown {
+		b.fateOfBatch, b.fateKnown = b.findFate(), true
+	}
+	return b.fateOfBatch
+}
+
+func (b *batch) findFate() fate {
+	best := fate{grade: unknown, offset: NoOffset, leaderEpoch: -1}
+	places := b.places()
+	if len(places) == 0 && b.allRefused() {
+		best.grade = refused
+	}
+	if len(places) == 0 && b.acknowledgedSomewhere() {
+		best.acknowledged = true
+	}
+	refuted := 0
+	for _, p := range places {
+		if b.refuted(p) {
+			refuted++
+			continue
+		}
+		better := p.grade > best.grade || p.grade == best.grade && p.source == OffsetFromFetch && best.source != OffsetFromFetch
+		acknowledged := best.acknowledged || p.acknowledged
+		if best.offset == NoOffset || better {
+			best = p.fate
+		}
+		best.acknowledged = acknowledged
+	}
+	if refuted > 0 && refuted == len(places) {
+		best.grade = gone
+	}
+	return best
+}
+
+func (b *batch) allRefused() bool {
+	for _, s := range b.sends {
+		if a := s.reply(); a == nil || a.ErrorCode == 0 || a.ErrorCode == errDuplicateSequence || a.BaseOffset >= 0 {
+			return false
+		}
+	}
+	return len(b.sends) > 0
+}
+
+// acknowledgedSomewhere reports an OK that names no offset (acks=0 has no answer and gives none).
+func (b *batch) acknowledgedSomewhere() bool {
+	return slices.ContainsFunc(b.sends, func(s *send) bool {
+		a := s.reply()
+		return a != nil && (a.ErrorCode == 0 || a.ErrorCode == errDuplicateSequence)
+	})
+}
+
+// places lists where the batch was said or seen to stand, sends first.
+func (b *batch) places() []place {
+	var all []place
+	for _, s := range b.sends {
+		if a := s.reply(); a != nil && a.BaseOffset >= 0 && !b.lostBehind(a) {
+			all = append(all, b.placeOf(s, a))
+		}
+	}
+	for _, s := range b.views {
+		pl := place{sighting: s.sighting, at: s.bestSight().At.Time}
+		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true}
+		if s.consumer != nil || b.p.reached(s.batch.LastOffset()+1) {
+			pl.grade = stored
+		}
+		all = append(all, pl)
+	}
+	return all
+}
+
+func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
+	pl := place{at: a.At.Time, retry: b.isRetryAnswer(s, a)}
+	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1}
+	switch {
+	case a.ErrorCode == 0:
+		pl.source, pl.acknowledged = OffsetFromAnswer, true
+		if s.sent.Acks == -1 {
+			pl.grade = stored
+		}
+	case a.ErrorCode == errNotEnoughReplicasAfter:
+		pl.grade = stored
+	}
+	return pl
+}
+
+// reached reports whether a high watermark at or above the offset was seen.
+func (p *partition) reached(offset int64) bool {
+	for _, m := range p.marks {
+		if m.offset >= offset {
+			return true
+		}
+	}
+	return false
+}
+
+// isRetryAnswer reports whether an OK answers a retry that the leader recognised (VERDICTS R4): the offset is one that an
+// earlier send of the batch has already, or a log append time is set on a topic that has create times.
+func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
+	if a.ErrorCode != 0 || !b.idempotent() {
+		return false
+	}
+	for _, earlier := range b.sends {
+		if earlier == s {
+			break
+		}
+		if r := earlier.reply(); r != nil && r.BaseOffset == a.BaseOffset {
+			return true
+		}
+	}
+	switch b.p.timestamps {
+	case createTime:
+		return a.LogAppendTime >= 0
+	case logAppendTime:
+		return len(b.sends) > 1 && s != b.sends[0] && slices.ContainsFunc(b.views, func(seen view) bool {
+			return seen.base == a.BaseOffset && seen.bestSight().At.Time < s.sent.First.Time
+		})
+	}
+	return a.LogAppendTime >= 0 && a.LogAppendTime == s.sent.Batch.MaxTimestamp
+}
+
+// lostBehind reports whether an OK gives the offset of another batch under the same identity: the leader compares neither
+// content nor CRC (VERDICTS R3), the records were never stored.
+func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
+	if a.ErrorCode != 0 {
+		return false
+	}
+	for _, rival := range b.p.byIdentity[b.id] {
+		if rival == b {
+			continue
+		}
+		for _, s := range rival.sends {
+			if r := s.reply(); r != nil && r.BaseOffset == a.BaseOffset && r.At.Time < a.At.Time {
+				return true
+			}
+		}
+		for _, s := range rival.views {
+			if s.base == a.BaseOffset {
+				return true
+			}
+		}
+	}
+	return b.p.timestamps == createTime && a.LogAppendTime >= 0 && a.LogAppendTime != b.info.MaxTimestamp && b.idempotent()
+}
+
+// claim is a range of the log that a batch holds by a Fetch sighting or an answer.
+type claim struct {
+	from, to  int64 // to is behind the last offset
+	batch     *batch
+	fetched   bool
+	uncertain bool // by error 6 or 7 with an offset: another claim may refute it
+	at        pcap.Timestamp
+}
+
+// claims are sorted by their first offset; furthest[i] is the highest end of claims 0…i.
+type claims struct {
+	all      []claim
+	furthest []int64
+}
+
+func (p *partition) claims() claims {
+	var c claims
+	for _, b := range p.batches {
+		for _, pl := range b.places() {
+			from, to := pl.offset, pl.offset+int64(b.count())
+			if pl.sighting != nil {
+				from, to = pl.sighting.batch.BaseOffset, pl.sighting.batch.LastOffset()+1
+			}
+			uncertain := pl.source == OffsetFromErrorAnswer && pl.grade != stored
+			c.all = append(c.all, claim{from, to, b, pl.sighting != nil, uncertain, pl.at})
+		}
+	}
+	slices.SortStableFunc(c.all, func(a, b claim) int { return cmp.Compare(a.from, b.from) })
+	end := int64(-1)
+	for _, one := range c.all {
+		end = max(end, one.to)
+		c.furthest = append(c.furthest, end)
+	}
+	return c
+}
+
+// overlapping calls f for each claim that shares an offset with [from, to) until f returns false.
+func (c claims) overlapping(from, to int64, f func(claim) bool) {
+	i := sort.Search(len(c.all), func(i int) bool { return c.all[i].from >= to })
+	for i--; i >= 0 && c.furthest[i] > from; i-- {
+		if c.all[i].to > from && !f(c.all[i]) {
+			return
+		}
+	}
+}
+
+// refuted reports whether the place is shown to hold other content: by a Fetch, or by an OK for another batch there.
+func (b *batch) refuted(pl place) bool {
+	if pl.sighting != nil {
+		return false // rivals were dropped when sightings were merged
+	}
+	refuted := false
+	b.p.log.overlapping(pl.offset, pl.offset+int64(b.count()), func(c claim) bool {
+		if c.batch == b || c.uncertain {
+			return true
+		}
+		refuted = c.fetched || pl.source == OffsetFromErrorAnswer || pl.grade < stored && c.at > pl.at
+		return !refuted
+	})
+	return refuted
+}
+
+func sortPlaces(all []place) {
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.offset, b.offset) })
+}

@@ -1,0 +1,106 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
+
+// fetchOnly links records that the log shows twice and whose sends, of one copy at least, are not in the capture (VERDICTS S5).
+// Only distinctive content counts. Transactions are left out: what a producer writes again after an abort is no duplicate,
+// and after a commit it is the application's doing.
+func (c *chains) fetchOnly() {
+	if !slices.ContainsFunc(c.p.batches, func(b *batch) bool { return len(b.sends) == 0 && !b.info.Control() }) {
+		return
+	}
+	for _, pair := range c.equalPairs() {
+		first, later := pair[0], pair[1]
+		if n := c.lookup(later); n != nil && n.prev != nil {
+			continue
+		}
+		if n := c.lookup(first); n != nil && len(n.next) > 0 {
+			continue
+		}
+		if cause := c.fetchedCause(first, later); cause != "" {
+			c.link(c.node(first), c.node(later), cause)
+		}
+	}
+}
+
+// equalPairs returns the records of equal content and timestamp that stand at exactly two offsets, in offset order.
+func (c *chains) equalPairs() [][2]entry {
+	type stored struct {
+		content kafka.Fingerprint
+		at      int64
+		entry   entry
+	}
+	var all []stored
+	for _, b := range c.p.batches {
+		if b.info.Control() || b.info.Transactional() || len(b.records) == 0 {
+			continue
+		}
+		f := b.fate()
+		if f.offset == NoOffset || f.grade < appended {
+			continue
+		}
+		for _, r := range b.records {
+			all = append(all, stored{r.Content, f.offset + int64(r.Delta), entry{b, r.Delta}})
+		}
+	}
+	slices.SortFunc(all, func(a, b stored) int {
+		return cmp.Or(cmp.Compare(a.content.Hi, b.content.Hi), cmp.Compare(a.content.Lo, b.content.Lo), cmp.Compare(a.at, b.at))
+	})
+	var pairs [][2]entry
+	for i := 0; i < len(all); {
+		k := i
+		for k < len(all) && all[k].content == all[i].content {
+			k++
+		}
+		if k-i == 2 && all[i].at != all[i+1].at && c.contentCount(all[i].content) == 2 && c.sameTimestamp(all[i].entry, all[i+1].entry) {
+			pairs = append(pairs, [2]entry{all[i].entry, all[i+1].entry})
+		}
+		i = k
+	}
+	slices.SortStableFunc(pairs, func(a, b [2]entry) int {
+		return cmp.Compare(a[1].b.fate().offset+int64(a[1].delta), b[1].b.fate().offset+int64(b[1].delta))
+	})
+	return pairs
+}
+
+func (c *chains) sameTimestamp(a, b entry) bool {
+	x, _ := a.record()
+	y, _ := b.record()
+	return x.Timestamp == y.Timestamp || c.p.timestamps == logAppendTime
+}
+
+// fetchedCause tells the cause of a pair that the log shows, "" for none.
+func (c *chains) fetchedCause(first, later entry) Cause {
+	f, l := first.b, later.b
+	if len(f.sends) > 0 && len(l.sends) > 0 {
+		return "" // the Produce traffic tells, and it told nothing
+	}
+	switch {
+	case f.idempotent() && l.idempotent() && f.id.producer == l.id.producer:
+		if f.id.epoch < l.id.epoch {
+			return EpochBump
+		}
+		return "" // fresh sequences in one epoch
+	case f.idempotent() != l.idempotent():
+		return ""
+	case !f.idempotent():
+		if wholeEqual(f, l) {
+			return BlindRetry
+		}
+		return ""
+	}
+	if len(f.sends) > 0 && len(l.sends) == 0 && !f.openAt(forever) {
+		return ""
+	}
+	return UnknownCause
+}
+
+// wholeEqual reports whether two batches hold the same records with the same timestamps.
+func wholeEqual(a, b *batch) bool {
+	return len(a.records) == len(b.records) && sameRecords(a.records, b.records, true)
+}

@@ -1,0 +1,162 @@
+package analysis
+
+import (
+	"net/netip"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// historyKey names a partition as one server names it. Which of them are one partition is decided when they are judged:
+// topic ids and clusters may become known late.
+type historyKey struct {
+	server    netip.AddrPort
+	topic     kafka.Topic
+	partition int32
+}
+
+// history is what was seen of one partition at one server.
+type history struct {
+	key       historyKey
+	sends     []*send
+	sightings map[int64][]*sighting // by base offset; several where contents differ
+	offsets   []int64               // keys of sightings in order of first sight
+	marks     []highWatermark
+	leaders   []leaderSeen
+	aborted   map[kafka.AbortedTransaction]bool
+}
+
+// send is one batch of one Produce request, with its answer.
+type send struct {
+	sent   *kafka.BatchSent
+	link   *link
+	order  int64                // arrival of the observation
+	answer *kafka.BatchAnswered // nil: none seen
+	acked  pcap.Ref             // the client's TCP has the answer; zero: not seen
+	unread bool                 // answered, but the answer could not be read
+	legs   []*send              // the same exchange seen on other connections (NAT, proxy)
+}
+
+// sighting is a batch that stands in the log, as Fetch answers show it.
+type sighting struct {
+	batch    *kafka.Batch
+	topic    kafka.Topic
+	link     *link
+	consumer *kafka.BatchFetched // first sight by a consumer
+	replica  *kafka.BatchFetched // first sight by a follower, or by a reader of unknown kind
+	order    int64
+
+	leaderEpoch int32 // the highest partition leader epoch it was seen with
+}
+
+// highWatermark is a rise of the high watermark.
+type highWatermark struct {
+	at     pcap.Ref
+	offset int64
+}
+
+// leaderSeen is a leader of a partition as a message names it.
+type leaderSeen struct {
+	at        Position
+	id, epoch int32 // -1 unknown
+}
+
+func newHistory(key historyKey) *history {
+	return &history{key: key, sightings: map[int64][]*sighting{}}
+}
+
+func (h *history) fetched(o *kafka.PartitionFetched) {
+	if o.ErrorCode != 0 {
+		return
+	}
+	if n := len(h.marks); o.HighWatermark >= 0 && (n == 0 || o.HighWatermark > h.marks[n-1].offset) {
+		h.marks = append(h.marks, highWatermark{o.At, o.HighWatermark})
+	}
+	for _, a := range o.Aborted {
+		if h.aborted == nil {
+			h.aborted = map[kafka.AbortedTransaction]bool{}
+		}
+		h.aborted[a] = true
+	}
+}
+
+// sight keeps a fetched batch and reports whether it is a new one.
+func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) bool {
+	b := o.Batch
+	var s *sighting
+	for _, known := range h.sightings[b.BaseOffset] {
+		if sameStored(known.batch, b) {
+			s = known
+			break
+		}
+	}
+	fresh := s == nil
+	if fresh {
+		s = &sighting{batch: b, topic: o.Topic, link: l, order: order, leaderEpoch: b.PartitionLeaderEpoch}
+		if len(h.sightings[b.BaseOffset]) == 0 {
+			h.offsets = append(h.offsets, b.BaseOffset)
+		}
+		h.sightings[b.BaseOffset] = append(h.sightings[b.BaseOffset], s)
+	}
+	if len(s.batch.Records) == 0 && len(b.Records) > 0 {
+		s.batch = b
+	}
+	s.leaderEpoch = max(s.leaderEpoch, b.PartitionLeaderEpoch)
+	if o.ReplicaID == -1 {
+		if s.consumer == nil {
+			s.consumer = o
+		}
+	} else if s.replica == nil {
+		s.replica = o
+	}
+	return fresh
+}
+
+// sameStored reports whether two batches at one offset are one batch of the log: byte for byte, or rewritten (VERDICTS R15).
+func sameStored(a, b *kafka.Batch) bool {
+	if a.CRC == b.CRC && a.Magic == b.Magic {
+		return true
+	}
+	if a.Idempotent() && b.Idempotent() && (a.ProducerID != b.ProducerID || a.ProducerEpoch != b.ProducerEpoch || a.BaseSequence != b.BaseSequence) {
+		return false
+	}
+	return len(a.Records) > 0 && len(b.Records) > 0 && sameRecords(a.Records, b.Records, false)
+}
+
+// sameRecords reports whether the records that both lists hold, by offset delta, are equal, and that there are some.
+// Lists differ in length where the log was compacted or a set was read message by message.
+func sameRecords(a, b []kafka.Record, timestamps bool) bool {
+	i, j, equal := 0, 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i].Delta < b[j].Delta:
+			i++
+		case a[i].Delta > b[j].Delta:
+			j++
+		default:
+			if a[i].Content != b[j].Content || timestamps && a[i].Timestamp != b[j].Timestamp {
+				return false
+			}
+			i, j, equal = i+1, j+1, equal+1
+		}
+	}
+	return equal > 0
+}
+
+func (h *history) leaderNamed(at Position, id, epoch int32) {
+	if id < 0 && epoch < 0 {
+		return
+	}
+	if n := len(h.leaders); n > 0 && h.leaders[n-1].id == id && h.leaders[n-1].epoch == epoch {
+		return
+	}
+	h.leaders = append(h.leaders, leaderSeen{at, id, epoch})
+}
+
+// bestSight returns the sighting's strongest view: a consumer's before a follower's.
+func (s *sighting) bestSight() *kafka.BatchFetched {
+	if s.consumer != nil {
+		return s.consumer
+	}
+	return s.replica
+}

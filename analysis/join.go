@@ -1,0 +1,213 @@
+package analysis
+
+import (
+	"github.com/kdupscan/kdupscan/kafka"
+)
+
+// joinSightings gives each sighting to the batch it shows: at a known offset by content; by producer id, epoch and sequence;
+// without an id first the places that answers name, then equal unclaimed runs in send order. What is left was never seen
+// to be sent and becomes a batch of its own.
+func (p *partition) joinSightings() {
+	rest := p.joinByAnswer(p.sightings)
+	rest = p.joinByIdentity(rest)
+	rest = p.joinByContent(rest)
+	for _, s := range rest {
+		p.addUnsent(s)
+	}
+}
+
+// joinByAnswer joins what stands at an offset that an answer gave, where the content is equal.
+func (p *partition) joinByAnswer(all []*sighting) []*sighting {
+	answered := map[int64][]*batch{}
+	for _, b := range p.batches {
+		for _, s := range b.sends {
+			if a := s.reply(); a != nil && a.BaseOffset >= 0 {
+				answered[a.BaseOffset] = append(answered[a.BaseOffset], b)
+			}
+		}
+	}
+	var rest []*sighting
+	for i, s := range all {
+		owner, base := p.ownerAt(answered[s.batch.BaseOffset], s), s.batch.BaseOffset
+		if owner == nil && s.batch.Magic < 2 {
+			owner, base = p.ownerOfInner(answered, all[:i], s)
+		}
+		if owner == nil {
+			rest = append(rest, s)
+			continue
+		}
+		owner.see(s, base)
+	}
+	return rest
+}
+
+func (p *partition) ownerAt(candidates []*batch, s *sighting) *batch {
+	for _, b := range candidates {
+		if b.showsIn(s, 0) {
+			return b
+		}
+	}
+	return nil
+}
+
+// ownerOfInner finds the batch of a message that is not the first of its set: the one whose sighting stands just before it.
+func (p *partition) ownerOfInner(answered map[int64][]*batch, before []*sighting, s *sighting) (owner *batch, base int64) {
+	for i := len(before) - 1; i >= 0 && i >= len(before)-maxSetMessages; i-- {
+		base := before[i].batch.BaseOffset
+		for _, b := range answered[base] {
+			delta := s.batch.BaseOffset - base
+			if delta < int64(b.count()) && b.showsIn(s, int32(delta)) {
+				return b, base
+			}
+		}
+	}
+	return nil, 0
+}
+
+// maxSetMessages bounds how far back the first message of an old message set is looked for.
+const maxSetMessages = 1000
+
+// showsIn reports whether the sighting may be the batch's record of the given delta and what follows it.
+func (b *batch) showsIn(s *sighting, delta int32) bool {
+	if b.idempotent() && s.batch.Idempotent() {
+		return delta == 0 && identityOf(s.batch) == b.id && sameContent(b.info, s.batch)
+	}
+	if b.info.CRC == s.batch.CRC && delta == 0 {
+		return true
+	}
+	return len(b.records) > 0 && len(s.batch.Records) > 0 && sameRun(b.records, delta, s.batch.Records)
+}
+
+// sameRun reports whether the records seen are those of a batch from the given delta on.
+func sameRun(sent []kafka.Record, delta int32, seen []kafka.Record) bool {
+	i := 0
+	for i < len(sent) && sent[i].Delta < delta {
+		i++
+	}
+	for _, r := range seen {
+		for i < len(sent) && sent[i].Delta-delta < r.Delta {
+			i++
+		}
+		if i == len(sent) || sent[i].Delta-delta != r.Delta || sent[i].Content != r.Content {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *partition) joinByIdentity(all []*sighting) []*sighting {
+	var rest []*sighting
+next:
+	for _, s := range all {
+		if s.batch.Idempotent() && !s.batch.Control() {
+			for _, b := range p.byIdentity[identityOf(s.batch)] {
+				if sameContent(b.info, s.batch) {
+					b.see(s, s.batch.BaseOffset)
+					continue next
+				}
+			}
+		}
+		rest = append(rest, s)
+	}
+	return rest
+}
+
+// joinByContent gives unclaimed places to batches without a producer id whose place no answer names, in send order.
+func (p *partition) joinByContent(all []*sighting) []*sighting {
+	byContent := map[kafka.Fingerprint][]int{} // by first record, indices into all
+	for i, s := range all {
+		if !s.batch.Idempotent() && len(s.batch.Records) > 0 && !s.batch.Control() {
+			key := s.batch.Records[0].Content
+			byContent[key] = append(byContent[key], i)
+		}
+	}
+	if len(byContent) == 0 {
+		return all
+	}
+	taken := make([]bool, len(all))
+	for _, b := range p.batches {
+		if b.idempotent() || len(b.views) > 0 || len(b.records) == 0 || b.named() || b.allRefused() {
+			continue
+		}
+		for _, first := range byContent[b.records[0].Content] {
+			if run := p.run(all, taken, first, b); run > 0 {
+				for i := first; i < first+run; i++ {
+					taken[i] = true
+					b.see(all[i], all[first].batch.BaseOffset)
+				}
+				break
+			}
+		}
+	}
+	var rest []*sighting
+	for i, s := range all {
+		if !taken[i] {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// named reports whether an answer gives the batch a place.
+func (b *batch) named() bool {
+	for _, s := range b.sends {
+		if a := s.reply(); a != nil && a.BaseOffset >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// run returns how many free sightings from index first on are, in order, the records of the batch; 0 if they are not.
+func (p *partition) run(all []*sighting, taken []bool, first int, b *batch) int {
+	timestamps := p.timestamps != logAppendTime
+	delta, base := int32(0), all[first].batch.BaseOffset
+	for i := first; i < len(all); i++ {
+		s := all[i]
+		if taken[i] || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) || !sameRun(b.records, delta, s.batch.Records) {
+			return 0
+		}
+		if timestamps && s.batch.Records[0].Timestamp != b.timestampAt(delta) {
+			return 0
+		}
+		if delta += s.batch.LastOffsetDelta + 1; delta >= b.count() {
+			return i - first + 1
+		}
+	}
+	return 0
+}
+
+func (b *batch) timestampAt(delta int32) int64 {
+	for _, r := range b.records {
+		if r.Delta == delta {
+			return r.Timestamp
+		}
+	}
+	return -1
+}
+
+func (b *batch) see(s *sighting, base int64) {
+	b.views = append(b.views, view{s, base})
+	if len(b.records) == 0 && len(s.batch.Records) > 0 && s.batch.LastOffsetDelta == b.info.LastOffsetDelta {
+		b.records = s.batch.Records
+	}
+}
+
+func (p *partition) addUnsent(s *sighting) {
+	id := identityOf(s.batch)
+	numbered := s.batch.Idempotent() && !s.batch.Control()
+	if numbered {
+		for _, b := range p.byIdentity[id] {
+			if len(b.sends) == 0 && sameContent(b.info, s.batch) {
+				b.see(s, s.batch.BaseOffset)
+				return
+			}
+		}
+	}
+	b := &batch{p: p, id: id, info: s.batch, records: s.batch.Records, first: s.bestSight().At, order: s.order}
+	b.see(s, s.batch.BaseOffset)
+	p.batches = append(p.batches, b)
+	if numbered {
+		p.byIdentity[id] = append(p.byIdentity[id], b)
+	}
+}

@@ -1,0 +1,130 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// judgement turns the history into findings. It reads the correlator's state and changes none of it.
+type judgement struct {
+	c          *Correlator
+	partitions []*partition
+	byKey      map[partitionKey]*partition
+	findings   []Finding
+	counts     Counts
+	repeats    []ApplicationRepeat
+	delays     map[client]int64  // see sendDelays
+	byProducer map[int64][]*send // see sendsOf
+}
+
+// partitionKey is the identity of a partition: the topic id where one is known, else cluster and name.
+type partitionKey struct {
+	cluster   string
+	id        [16]byte
+	name      string
+	era       int // lives of a name without ids, by deletions seen
+	partition int32
+}
+
+func newJudgement(c *Correlator) *judgement {
+	return &judgement{c: c, byKey: map[partitionKey]*partition{}, byProducer: map[int64][]*send{}}
+}
+
+func (j *judgement) run() {
+	j.c.topics.tieByTraffic(j.c)
+	for _, h := range j.c.inOrder {
+		j.divide(h)
+	}
+	for _, p := range j.partitions {
+		p.build()
+	}
+	var groups []group
+	for _, p := range j.partitions {
+		if p.internal() {
+			continue
+		}
+		groups = append(groups, j.judge(p)...)
+	}
+	groups = append(groups, j.misrouted()...)
+	for _, g := range groups {
+		j.findings = append(j.findings, j.finding(g))
+	}
+	sortFindings(j.findings)
+	j.count()
+}
+
+// judge finds the copies within one partition, the causes with the surest signature first.
+func (j *judgement) judge(p *partition) []group {
+	chains := newChains(p, j.c.producers)
+	p.chains = chains
+	chains.dedupFailures()
+	chains.resends()
+	chains.repeatedWhole()
+	chains.applicationResends()
+	chains.fetchOnly()
+	p.repeats = chains.repeats()
+	return chains.groups()
+}
+
+// divide gives the parts of a history to the partitions they belong to.
+func (j *judgement) divide(h *history) {
+	topics := j.c.topics
+	cluster := topics.cluster(h.key.server, h.key.topic)
+	at := func(t pcap.Timestamp) *partition { return j.partition(cluster, h.key, t) }
+	for _, s := range h.sends {
+		p := at(s.sent.At.Time)
+		p.sends = append(p.sends, s)
+	}
+	for _, offset := range h.offsets {
+		for _, s := range h.sightings[offset] {
+			p := at(s.bestSight().At.Time)
+			p.sightings = append(p.sightings, s)
+		}
+	}
+	for _, m := range h.marks {
+		p := at(m.at.Time)
+		p.marks = append(p.marks, m)
+	}
+	for _, l := range h.leaders {
+		p := at(l.at.Time)
+		p.leaders = append(p.leaders, l)
+	}
+	for a := range h.aborted {
+		p := at(0)
+		p.aborted[a] = true
+	}
+}
+
+func (j *judgement) partition(cluster string, h historyKey, at pcap.Timestamp) *partition {
+	topic := j.c.topics.resolve(cluster, h.topic, at)
+	key := partitionKey{partition: h.partition, id: topic.ID}
+	if topic.ID == [16]byte{} {
+		key.cluster, key.name, key.era = cluster, topic.Name, j.c.topics.era(topic.Name, at)
+	}
+	p := j.byKey[key]
+	if p == nil {
+		p = &partition{j: j, cluster: cluster, topic: topic, number: h.partition, aborted: map[kafka.AbortedTransaction]bool{}}
+		j.byKey[key] = p
+		j.partitions = append(j.partitions, p)
+	}
+	if p.topic.Name == "" {
+		p.topic.Name = topic.Name
+	}
+	return p
+}
+
+func sortFindings(all []Finding) {
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		if n := cmp.Compare(a.LaterAt, b.LaterAt); n != 0 {
+			return n
+		}
+		if n := strings.Compare(a.Topic.Name, b.Topic.Name); n != 0 {
+			return n
+		}
+		return cmp.Compare(a.Partition, b.Partition)
+	})
+}

@@ -1,0 +1,113 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
+// id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
+// of a batch covers neither topic nor partition, so brokers take both.
+func (j *judgement) misrouted() []group {
+	type body struct {
+		identity
+		crc uint32
+	}
+	at := map[body][]*batch{}
+	var order []body
+	for _, p := range j.partitions {
+		if p.internal() {
+			continue
+		}
+		for _, b := range p.batches {
+			if !b.idempotent() || b.info.Control() || len(b.sends) == 0 {
+				continue
+			}
+			key := body{b.id, b.info.CRC}
+			if len(at[key]) == 1 {
+				order = append(order, key)
+			}
+			at[key] = append(at[key], b)
+		}
+	}
+	shared := map[[2]*partition]int{}
+	for _, key := range order {
+		if pair := at[key]; len(pair) == 2 {
+			shared[orderedPair(pair)]++
+		}
+	}
+	var groups []group
+	for _, key := range order {
+		pair := at[key]
+		if len(pair) != 2 || shared[orderedPair(pair)] > 1 {
+			continue // a broadcast in lockstep
+		}
+		if g, ok := j.misroutedPair(pair[0], pair[1]); ok {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// orderedPair names the partitions of a pair regardless of the order of its batches.
+func orderedPair(pair []*batch) [2]*partition {
+	a, b := pair[0].p, pair[1].p
+	if a.topic.Name > b.topic.Name || a.topic.Name == b.topic.Name && a.number > b.number {
+		a, b = b, a
+	}
+	return [2]*partition{a, b}
+}
+
+func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
+	if before(b, a) {
+		a, b = b, a
+	}
+	if !(a.belongs() && j.foreign(b) || b.belongs() && j.foreign(a)) {
+		return group{}, false
+	}
+	first, later := a.fate(), b.fate()
+	if !later.acknowledged || first.grade <= refused {
+		return group{}, false
+	}
+	g := group{cause: MisroutedBatch}
+	for delta := range min(a.count(), maxWholeRecords) {
+		d := duplicate{cause: MisroutedBatch, copies: []copyOf{{entry{a, delta}, first}, {entry{b, delta}, later}}}
+		d.copies, d.verdict = weigh(d.copies)
+		d.addDoubts()
+		g.records = append(g.records, d)
+	}
+	g.verdict = g.records[0].verdict
+	return g, true
+}
+
+// belongs reports whether a batch's sequence continues, or is continued by, another batch of the partition.
+func (b *batch) belongs() bool {
+	return slices.ContainsFunc(b.p.batches, func(o *batch) bool {
+		return o.precedes(b) || b.precedes(o)
+	})
+}
+
+// foreign reports whether the partition's own sequences leave no place for the batch: its neighbour by sequence is not next to
+// it, and none of the client's streams has a gap in which the batches between could hide. A neighbour that is missing
+// proves nothing.
+func (j *judgement) foreign(b *batch) bool {
+	if b.belongs() {
+		return false
+	}
+	var neighbour *batch
+	for _, o := range b.p.batches {
+		if o == b || len(o.sends) == 0 || o.id.producer != b.id.producer || o.id.epoch != b.id.epoch {
+			continue
+		}
+		if neighbour == nil || cmp.Less(distance(o, b), distance(neighbour, b)) {
+			neighbour = o
+		}
+	}
+	return neighbour != nil && !j.gapOf(b, min(neighbour.first.Time, b.first.Time)) && !j.gapOf(neighbour, min(neighbour.first.Time, b.first.Time))
+}
+
+// distance is how far apart the sequences of two batches are.
+func distance(a, b *batch) uint32 {
+	d := uint32(a.id.base-b.id.base) & 0x7fffffff
+	return min(d, 1<<31-d)
+}

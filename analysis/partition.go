@@ -1,0 +1,268 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// partition is all that was seen of one partition, at any server and under its name or its id.
+type partition struct {
+	j         *judgement
+	cluster   string
+	topic     kafka.Topic
+	number    int32
+	sends     []*send
+	sightings []*sighting // by offset after build; those that a later leader overwrote are not in it
+	marks     []highWatermark
+	leaders   []leaderSeen
+	aborted   map[kafka.AbortedTransaction]bool
+
+	batches    []*batch // in the order of their first sends; those only fetched stand behind, by offset
+	byIdentity map[identity][]*batch
+	log        claims
+	timestamps timestampType
+	chains     *chains // nil for internal topics
+	repeats    int64   // application repeats
+}
+
+// timestampType is the topic's message.timestamp.type as far as the traffic shows it.
+type timestampType uint8
+
+const (
+	timestampUnknown timestampType = iota
+	createTime
+	logAppendTime
+)
+
+// identity is what a leader knows a batch of an idempotent producer by (VERDICTS R3).
+type identity struct {
+	producer   int64
+	epoch      int16
+	base, last int32
+}
+
+// batch is a logical batch: one identity and content, however often it was sent or seen. Without a producer id each send
+// is a batch of its own.
+type batch struct {
+	p           *partition
+	id          identity
+	info        *kafka.Batch
+	records     []kafka.Record
+	sends       []*send  // in time order
+	views       []view   // in offset order
+	first       pcap.Ref // where its first send begins, or its first sighting
+	order       int64
+	seenOK      pcap.Timestamp // when the client had seen an OK for it; valid if hasSeenOK
+	hasSeenOK   bool
+	fateKnown   bool
+	fateOfBatch fate
+}
+
+// view is a sighting of the batch or of a part of it: old message sets are fetched message by message.
+type view struct {
+	*sighting
+	base int64 // offset at which the batch's first record stands by this sighting
+}
+
+func (b *batch) idempotent() bool { return b.id.producer >= 0 }
+
+func (b *batch) count() int32 { return b.info.LastOffsetDelta + 1 }
+
+func (p *partition) internal() bool {
+	if p.j.c.topics.isInternal(p.topic) {
+		return true
+	}
+	if p.topic.Name != "" {
+		return false
+	}
+	known := false
+	for _, s := range p.sightings {
+		if s.batch.Control() || len(s.batch.Records) == 0 {
+			continue
+		}
+		if !s.batch.InternalKeys {
+			return false
+		}
+		known = true
+	}
+	return known
+}
+
+// build makes logical batches of sends and sightings.
+func (p *partition) build() {
+	slices.SortStableFunc(p.sends, func(a, b *send) int {
+		return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
+	})
+	slices.SortStableFunc(p.marks, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
+	slices.SortStableFunc(p.leaders, func(a, b leaderSeen) int { return cmp.Compare(a.at.Time, b.at.Time) })
+	p.sends = mergeLegs(p.sends)
+	p.byIdentity = map[identity][]*batch{}
+	for _, s := range p.sends {
+		p.addSend(s)
+	}
+	p.mergeSightings()
+	p.timestamps = p.timestampType()
+	p.joinSightings()
+	p.log = p.claims()
+}
+
+func (p *partition) addSend(s *send) {
+	kb := s.sent.Batch
+	id := identityOf(kb)
+	var b *batch
+	if kb.Idempotent() {
+		for _, known := range p.byIdentity[id] {
+			if sameContent(known.info, kb) {
+				b = known
+				break
+			}
+		}
+	}
+	if b == nil {
+		b = &batch{p: p, id: id, info: kb, records: kb.Records, first: s.sent.First, order: s.order}
+		p.batches = append(p.batches, b)
+		if kb.Idempotent() {
+			p.byIdentity[id] = append(p.byIdentity[id], b)
+		}
+	}
+	b.sends = append(b.sends, s)
+	if len(b.records) == 0 && len(kb.Records) > 0 {
+		b.info, b.records = kb, kb.Records
+	}
+	if at, ok := s.seenOK(); ok && (!b.hasSeenOK || at < b.seenOK) {
+		b.seenOK, b.hasSeenOK = at, true
+	}
+}
+
+func identityOf(b *kafka.Batch) identity {
+	return identity{b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.LastSequence()}
+}
+
+// sameContent reports whether two batches of one identity are one logical batch: the CRC is equal, or what is readable of
+// both is.
+func sameContent(a, b *kafka.Batch) bool {
+	if a.CRC == b.CRC {
+		return true
+	}
+	return len(a.Records) > 0 && len(b.Records) > 0 && sameRecords(a.Records, b.Records, false)
+}
+
+// seenOK returns when the client had an OK for the send. With acks=0 there is no answer and the client takes the send for one;
+// an OK whose arrival the client's TCP never acknowledged was not seen.
+func (s *send) seenOK() (pcap.Timestamp, bool) {
+	if s.sent.Acks == 0 {
+		return s.sent.At.Time, true
+	}
+	for _, leg := range s.all() {
+		if a := leg.answer; a != nil && (a.ErrorCode == 0 || a.ErrorCode == errDuplicateSequence) && !leg.acked.IsZero() {
+			return leg.acked.Time, true
+		}
+	}
+	return 0, false
+}
+
+// reply returns the answer to the send, on whichever leg it was seen.
+func (s *send) reply() *kafka.BatchAnswered {
+	for _, leg := range s.all() {
+		if leg.answer != nil {
+			return leg.answer
+		}
+	}
+	return nil
+}
+
+func (s *send) all() []*send {
+	if len(s.legs) == 0 {
+		return []*send{s}
+	}
+	return append([]*send{s}, s.legs...)
+}
+
+// mergeSightings sorts the sightings by offset, takes those of several servers as one, and drops what a later leader has
+// overwritten: of rival contents at one offset the one with the highest leader epoch stands.
+func (p *partition) mergeSightings() {
+	slices.SortStableFunc(p.sightings, func(a, b *sighting) int {
+		return cmp.Or(cmp.Compare(a.batch.BaseOffset, b.batch.BaseOffset), cmp.Compare(b.leaderEpoch, a.leaderEpoch), cmp.Compare(a.order, b.order))
+	})
+	kept := p.sightings[:0:0]
+next:
+	for _, s := range p.sightings {
+		for i := len(kept) - 1; i >= 0 && kept[i].batch.LastOffset() >= s.batch.BaseOffset; i-- {
+			k := kept[i]
+			if k.batch.BaseOffset == s.batch.BaseOffset && sameStored(k.batch, s.batch) {
+				kept[i] = k.with(s)
+				continue next
+			}
+		}
+		kept = append(kept, s)
+	}
+	p.sightings = dropOverwritten(kept)
+}
+
+// with returns a sighting that has the views of both.
+func (s *sighting) with(o *sighting) *sighting {
+	both := *s
+	if len(both.batch.Records) == 0 {
+		both.batch = o.batch
+	}
+	if both.consumer == nil || o.consumer != nil && o.consumer.At.Time < both.consumer.At.Time {
+		both.consumer = cmp.Or(o.consumer, both.consumer)
+	}
+	if both.replica == nil || o.replica != nil && o.replica.At.Time < both.replica.At.Time {
+		both.replica = cmp.Or(o.replica, both.replica)
+	}
+	both.leaderEpoch = max(s.leaderEpoch, o.leaderEpoch)
+	return &both
+}
+
+func dropOverwritten(all []*sighting) []*sighting {
+	lost := map[*sighting]bool{}
+	for i, s := range all {
+		for _, o := range all[i+1:] {
+			if o.batch.BaseOffset > s.batch.LastOffset() {
+				break
+			}
+			switch {
+			case s.leaderEpoch > o.leaderEpoch:
+				lost[o] = true
+			case s.leaderEpoch < o.leaderEpoch:
+				lost[s] = true
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(s *sighting) bool { return lost[s] })
+}
+
+// timestampType reads the topic's timestamp type from the log, else from answers: on a CreateTime topic a new append is
+// answered with log_append_time -1.
+func (p *partition) timestampType() timestampType {
+	for _, s := range p.sightings {
+		if s.batch.Magic < 1 || s.batch.Control() {
+			continue
+		}
+		if s.batch.LogAppendTime() {
+			return logAppendTime
+		}
+		return createTime
+	}
+	answers := timestampUnknown
+	for _, s := range p.sends {
+		a := s.reply()
+		if a == nil || a.ErrorCode != 0 || a.BaseOffset < 0 {
+			continue
+		}
+		if a.LogAppendTime < 0 {
+			return createTime
+		}
+		if a.LogAppendTime != s.sent.Batch.MaxTimestamp {
+			answers = logAppendTime
+		}
+	}
+	return answers
+}

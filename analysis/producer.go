@@ -1,0 +1,233 @@
+package analysis
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// producers knows the producer ids, who uses them and how their epochs rose.
+type producers struct {
+	byID map[int64]*producer
+}
+
+// producer is one producer id. Everything in it is in the order of observation.
+type producer struct {
+	id            int64
+	epochs        map[int16]pcap.Ref // first sight in a Produce request, a grant or a Fetch answer
+	top           int16              // highest epoch sent; -1 none
+	bumps         int64              // rises that are neither a transaction's end nor a start
+	granted       map[int16]bool     // epochs given by a transaction's end or by InitProducerId at a start
+	grants        []*kafka.ProducerGranted
+	endings       []*kafka.TransactionEnding
+	ends          []*kafka.TransactionEnded
+	markers       []marker
+	transactional *string
+	links         []*link // that sent with this id
+	clients       map[client]bool
+	hasClientID   bool
+	clientID      string
+}
+
+// marker is a transaction marker that stands in a log.
+type marker struct {
+	epoch     int16
+	commit    bool
+	topic     kafka.Topic
+	partition int32
+	offset    int64
+}
+
+func newProducers() *producers { return &producers{byID: map[int64]*producer{}} }
+
+func (p *producers) get(id int64) *producer {
+	have := p.byID[id]
+	if have == nil {
+		have = &producer{id: id, top: -1, epochs: map[int16]pcap.Ref{}, granted: map[int16]bool{}, clients: map[client]bool{}}
+		p.byID[id] = have
+	}
+	return have
+}
+
+func (p *producer) saw(epoch int16, at pcap.Ref) {
+	if _, known := p.epochs[epoch]; !known {
+		p.epochs[epoch] = at
+	}
+}
+
+func (p *producers) sent(l *link, o *kafka.BatchSent) {
+	if o.Batch == nil || !o.Batch.Idempotent() || o.Torn {
+		return
+	}
+	pr := p.get(o.Batch.ProducerID)
+	pr.saw(o.Batch.ProducerEpoch, o.At)
+	if o.TransactionalID != nil {
+		pr.transactional = o.TransactionalID
+	}
+	if e := o.Batch.ProducerEpoch; e > pr.top {
+		if pr.top >= 0 && !pr.granted[e] {
+			pr.bumps++
+		}
+		pr.top = e
+	}
+	pr.use(l)
+}
+
+func (pr *producer) use(l *link) {
+	if n := len(pr.links); n > 0 && pr.links[n-1] == l {
+		return
+	}
+	if !slices.Contains(pr.links, l) {
+		pr.links = append(pr.links, l)
+	}
+	pr.clients[l.client()] = true
+	if l.hasClientID {
+		pr.clientID, pr.hasClientID = l.clientID, true
+	}
+}
+
+// granted takes an InitProducerId exchange. It starts a producer when the client named no id of its own; with one it is a
+// bump (KIP-360), which the first batch of the new epoch counts.
+func (p *producers) granted(l *link, o *kafka.ProducerGranted) {
+	if o.OldProducerID >= 0 {
+		p.get(o.OldProducerID).grants = append(p.get(o.OldProducerID).grants, o)
+	}
+	if o.ErrorCode != 0 || o.ProducerID < 0 {
+		return
+	}
+	pr := p.get(o.ProducerID)
+	pr.saw(o.ProducerEpoch, o.At)
+	if o.OldProducerID != o.ProducerID {
+		pr.granted[o.ProducerEpoch] = true
+		pr.grants = append(pr.grants, o)
+	}
+	if o.TransactionalID != nil {
+		pr.transactional = o.TransactionalID
+	}
+	pr.use(l)
+}
+
+func (p *producers) ending(o *kafka.TransactionEnding) {
+	if o.ProducerID >= 0 {
+		pr := p.get(o.ProducerID)
+		pr.endings = append(pr.endings, o)
+		if !o.Marker && pr.transactional == nil {
+			id := o.TransactionalID
+			pr.transactional = &id
+		}
+	}
+}
+
+func (p *producers) ended(o *kafka.TransactionEnded) {
+	if o.ProducerID < 0 {
+		return
+	}
+	p.get(o.ProducerID).ends = append(p.get(o.ProducerID).ends, o)
+	if o.NewProducerID >= 0 && o.NewProducerEpoch >= 0 {
+		p.get(o.NewProducerID).granted[o.NewProducerEpoch] = true
+	}
+}
+
+// sighted takes what a Fetch answer shows of a producer: transaction markers.
+func (p *producers) sighted(o *kafka.BatchFetched) {
+	b := o.Batch
+	if !b.Idempotent() || b.Marker != kafka.AbortMarker && b.Marker != kafka.CommitMarker {
+		return
+	}
+	pr := p.get(b.ProducerID)
+	m := marker{b.ProducerEpoch, b.Marker == kafka.CommitMarker, o.Topic, o.Partition, b.BaseOffset}
+	if !slices.Contains(pr.markers, m) {
+		pr.markers = append(pr.markers, m)
+	}
+}
+
+// list gives the producers of the report, by id.
+func (p *producers) list() []Producer {
+	var all []Producer
+	for _, pr := range p.byID {
+		if len(pr.links) == 0 {
+			continue // only seen in Fetch answers
+		}
+		all = append(all, pr.report())
+	}
+	slices.SortFunc(all, func(a, b Producer) int {
+		if a.ProducerID < b.ProducerID {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+func (pr *producer) report() Producer {
+	r := Producer{ProducerID: pr.id, ClientID: pr.clientID, HasClientID: pr.hasClientID, TransactionalID: pr.transactional}
+	for e := range pr.epochs {
+		r.Epochs = append(r.Epochs, e)
+	}
+	slices.Sort(r.Epochs)
+	for _, l := range pr.links {
+		r.Addresses = append(r.Addresses, l.Client)
+		if l.software != "" {
+			r.Software = l.software
+		}
+	}
+	slices.SortFunc(r.Addresses, netip.AddrPort.Compare)
+	r.Addresses = slices.Compact(r.Addresses)
+	return r
+}
+
+// software returns what the producer's client calls itself, "" unknown.
+func (pr *producer) software() string { return pr.report().Software }
+
+// outcome is the end of the transaction that a batch belongs to.
+type outcome uint8
+
+const (
+	outcomeUnknown outcome = iota
+	committed
+	aborted
+)
+
+// outcomeOf tells how the transaction ended that was open at a time (of a send) or an offset (of a stored batch, where one is
+// known): by the first marker behind the batch in its log, else by the first EndTxn or fencing InitProducerId after it. An
+// EndTxn that asks for an abort decides even when its answer is lost.
+func (pr *producer) outcomeOf(epoch int16, where func(marker) bool, offset int64, sent pcap.Timestamp, hasSend bool) outcome {
+	if offset >= 0 {
+		best := marker{offset: -1}
+		for _, m := range pr.markers {
+			if where(m) && m.offset > offset && (best.offset < 0 || m.offset < best.offset) {
+				best = m
+			}
+		}
+		if best.offset >= 0 {
+			return outcomeFrom(best.commit)
+		}
+	}
+	if !hasSend {
+		return outcomeUnknown
+	}
+	result, at := outcomeUnknown, pcap.Timestamp(0)
+	earliest := func(t pcap.Timestamp, o outcome) {
+		if t > sent && (result == outcomeUnknown || t < at) {
+			result, at = o, t
+		}
+	}
+	for _, e := range pr.endings {
+		if e.ProducerEpoch >= epoch {
+			earliest(e.At.Time, outcomeFrom(e.Commit))
+		}
+	}
+	for _, g := range pr.grants {
+		earliest(g.At.Time, aborted) // InitProducerId ends what was open
+	}
+	return result
+}
+
+func outcomeFrom(commit bool) outcome {
+	if commit {
+		return committed
+	}
+	return aborted
+}

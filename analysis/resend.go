@@ -1,0 +1,159 @@
+package analysis
+
+import "github.com/kdupscan/kdupscan/kafka"
+
+// resends links records that a client wrote again because it believed the first attempt failed: under a new epoch, a new
+// producer id, or without one.
+func (c *chains) resends() {
+	c.index = findSuspects(c.p)
+	if len(c.index.batches) == 0 {
+		return
+	}
+	for _, l := range c.p.batches {
+		if len(l.sends) == 0 || l.info.Control() || !c.index.openBefore(l) && !c.ghostsOf(l) {
+			continue
+		}
+		if len(l.records) == 0 {
+			c.matchWhole(l)
+			continue
+		}
+		c.match(l)
+	}
+}
+
+// ghostsOf reports whether batches of the same producer were seen in the log but not on their way to it.
+func (c *chains) ghostsOf(l *batch) bool {
+	return l.idempotent() && len(c.p.batches) > 0 && len(c.p.batches[len(c.p.batches)-1].sends) == 0
+}
+
+// match links each record of a batch to the first copy with the lowest sequence behind the previous pick.
+func (c *chains) match(l *batch) {
+	var last *node
+	for _, r := range l.records {
+		later := entry{l, r.Delta}
+		if n := c.lookup(later); n != nil && n.prev != nil {
+			continue // linked by an earlier cut of the batch
+		}
+		first, cause := c.pick(l, r, last)
+		if first == nil {
+			continue
+		}
+		c.link(first, c.node(later), cause)
+		last = first
+	}
+}
+
+func (c *chains) pick(l *batch, r kafka.Record, last *node) (*node, Cause) {
+	var best *node
+	var bestCause Cause
+	for _, e := range c.index.byContent[r.Content] {
+		cause := resendCause(e.b, l)
+		if cause == "" {
+			continue
+		}
+		if first, ok := e.record(); !ok || first.Timestamp != r.Timestamp && !(len(e.b.sends) == 0 && c.p.timestamps == logAppendTime) {
+			continue
+		}
+		n := c.node(e)
+		if len(n.next) > 0 && (!c.distinctive(n) || sameRound(n.next, l)) {
+			continue
+		}
+		if best == nil || preferred(n, best, last) {
+			best, bestCause = n, cause
+		}
+	}
+	return best, bestCause
+}
+
+// sameRound reports whether a first copy was already paired with a record of the batch.
+func sameRound(next []*node, l *batch) bool {
+	for _, n := range next {
+		for _, e := range n.entries {
+			if e.b == l {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// resendCause tells under which cause l can be the resend of a record of f, "" if it cannot.
+func resendCause(f, l *batch) Cause {
+	if f == l || len(f.sends) > 0 && (!before(f, l) || !f.openAt(l.first.Time)) {
+		return ""
+	}
+	switch {
+	case f.idempotent() && l.idempotent() && f.id.producer == l.id.producer:
+		if f.id.epoch < l.id.epoch {
+			return EpochBump
+		}
+	case f.idempotent() && l.idempotent():
+		if sameClient(f, l) {
+			return NewProducerID
+		}
+	case !f.idempotent() && !l.idempotent():
+		if sameClient(f, l) && (f.failedBefore(l.first.Time) || f.staleAt(l.first.Time)) {
+			return BlindRetry
+		}
+	}
+	return ""
+}
+
+// preferred reports whether n is the better first copy: of the latest epoch, behind the previous pick, of the lowest sequence.
+func preferred(n, best, last *node) bool {
+	a, b := n.entries[0].b, best.entries[0].b
+	if a.id.producer != b.id.producer || a.id.epoch != b.id.epoch {
+		if a.id.producer == b.id.producer {
+			return a.id.epoch > b.id.epoch
+		}
+		return before(b, a)
+	}
+	if last != nil {
+		behindA, behindB := behind(last, n), behind(last, best)
+		if behindA != behindB {
+			return behindA
+		}
+	}
+	return behind(n, best)
+}
+
+// behind reports whether b comes after a in the order of sequences, or of sends without one.
+func behind(a, b *node) bool {
+	x, y := a.entries[0], b.entries[0]
+	if x.b.idempotent() && y.b.idempotent() && x.b.id.producer == y.b.id.producer && x.b.id.epoch == y.b.id.epoch {
+		return b.key.sequence != a.key.sequence && uint32(b.key.sequence-a.key.sequence)&0x7fffffff < 1<<30
+	}
+	if x.b != y.b {
+		return before(x.b, y.b)
+	}
+	return x.delta < y.delta
+}
+
+// matchWhole links a batch whose records the capture lacks, by its CRC: without a producer id an equal CRC is an equal batch.
+func (c *chains) matchWhole(l *batch) {
+	if l.idempotent() {
+		return
+	}
+	for _, f := range c.index.byCRC[l.info.CRC] {
+		if f.info.Size == l.info.Size && resendCause(f, l) == BlindRetry && !c.usedWhole(f) {
+			c.linkWhole(f, l, BlindRetry)
+			return
+		}
+	}
+}
+
+func (c *chains) usedWhole(f *batch) bool {
+	n := c.lookup(entry{f, 0})
+	return n != nil && len(n.next) > 0
+}
+
+// maxWholeRecords bounds how many records of a batch are paired by the header alone: its count is not checked against records
+// that the capture lacks.
+const maxWholeRecords = 1 << 16
+
+// linkWhole links all records of two equal batches.
+func (c *chains) linkWhole(f, l *batch, cause Cause) {
+	for d := range min(l.count(), maxWholeRecords) {
+		c.link(c.node(entry{f, d}), c.node(entry{l, d}), cause)
+	}
+}

@@ -1,0 +1,290 @@
+package analysis
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// topics knows which names, ids and servers belong together.
+type topics struct {
+	clusters    map[netip.AddrPort]string   // cluster of a server that answered a Metadata request
+	brokers     map[netip.AddrPort]string   // cluster of a broker named by address in an answer
+	brokerHosts map[netip.Addr]string       // likewise by host alone; "" where two clusters share it
+	idClusters  map[[16]byte]string         // cluster in which a topic id was named
+	names       map[[16]byte]string         // name of a topic id
+	ids         map[string][]incarnation    // ids of a name, by first sight
+	removals    map[string][]pcap.Timestamp // deletions of a name
+	internal    map[string]bool
+	known       map[string]bool // cluster ids
+}
+
+// incarnation is one life of a topic name: deleted and created again, it has another id.
+type incarnation struct {
+	id   [16]byte
+	from pcap.Timestamp
+}
+
+// clusterMetadata is the id of __cluster_metadata, which no Metadata answer names.
+var clusterMetadata = [16]byte{15: 1}
+
+func newTopics() *topics {
+	return &topics{
+		clusters:    map[netip.AddrPort]string{},
+		brokers:     map[netip.AddrPort]string{},
+		brokerHosts: map[netip.Addr]string{},
+		idClusters:  map[[16]byte]string{},
+		names:       map[[16]byte]string{clusterMetadata: "__cluster_metadata"},
+		ids:         map[string][]incarnation{},
+		removals:    map[string][]pcap.Timestamp{},
+		internal:    map[string]bool{"__consumer_offsets": true, "__transaction_state": true, "__cluster_metadata": true, "__share_group_state": true},
+		known:       map[string]bool{},
+	}
+}
+
+func (t *topics) described(o *kafka.ClusterDescribed) {
+	if o.ClusterID == "" {
+		return
+	}
+	t.known[o.ClusterID] = true
+	t.clusters[o.Link.Server] = o.ClusterID
+	for _, b := range o.Brokers {
+		host, err := netip.ParseAddr(b.Host)
+		if err != nil || b.Port < 0 || b.Port > 65535 {
+			continue
+		}
+		host = host.Unmap()
+		t.brokers[netip.AddrPortFrom(host, uint16(b.Port))] = o.ClusterID
+		if have, seen := t.brokerHosts[host]; seen && have != o.ClusterID {
+			t.brokerHosts[host] = ""
+		} else {
+			t.brokerHosts[host] = o.ClusterID
+		}
+	}
+}
+
+func (t *topics) named(o *kafka.TopicNamed) {
+	if o.Internal && o.Topic.Name != "" {
+		t.internal[o.Topic.Name] = true
+	}
+	if o.Topic.ID == [16]byte{} || o.Topic.Name == "" {
+		return
+	}
+	t.tie(o.Topic, o.At.Time)
+	if cluster := t.clusters[o.Link.Server]; cluster != "" {
+		t.idClusters[o.Topic.ID] = cluster
+	}
+}
+
+func (t *topics) tie(topic kafka.Topic, at pcap.Timestamp) {
+	if t.names[topic.ID] == topic.Name {
+		return
+	}
+	t.names[topic.ID] = topic.Name
+	t.ids[topic.Name] = append(t.ids[topic.Name], incarnation{topic.ID, at})
+}
+
+func (t *topics) deleted(o *kafka.TopicDeleted) {
+	name := o.Topic.Name
+	if name == "" {
+		name = t.names[o.Topic.ID]
+	}
+	if name != "" {
+		t.removals[name] = append(t.removals[name], o.At.Time)
+	}
+}
+
+// cluster returns the cluster of a server; servers that no answer names are taken into the only known cluster.
+func (t *topics) cluster(server netip.AddrPort, topic kafka.Topic) string {
+	plain := netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
+	if c := t.clusters[server]; c != "" {
+		return c
+	}
+	if c := t.brokers[plain]; c != "" {
+		return c
+	}
+	if c := t.brokerHosts[plain.Addr()]; c != "" {
+		return c
+	}
+	if c := t.idClusters[topic.ID]; c != "" {
+		return c
+	}
+	if len(t.known) == 1 {
+		for c := range t.known {
+			return c
+		}
+	}
+	return ""
+}
+
+// resolve completes a topic by its name or id as of a time: of several lives of one name, the one that the time falls into.
+func (t *topics) resolve(cluster string, topic kafka.Topic, at pcap.Timestamp) kafka.Topic {
+	if topic.ID != [16]byte{} {
+		if topic.Name == "" {
+			topic.Name = t.names[topic.ID]
+		}
+		return topic
+	}
+	lives := t.lives(cluster, topic.Name)
+	if len(lives) == 0 {
+		return topic
+	}
+	life := lives[0]
+	for i, next := range lives[1:] {
+		if at >= t.end(topic.Name, lives[i].from, next.from) {
+			life = next
+		}
+	}
+	topic.ID = life.id
+	return topic
+}
+
+func (t *topics) lives(cluster, name string) []incarnation {
+	var lives []incarnation
+	for _, life := range t.ids[name] {
+		if c, known := t.idClusters[life.id]; !known || c == cluster || cluster == "" {
+			lives = append(lives, life)
+		}
+	}
+	return lives
+}
+
+// end returns when the life that began at from ended: at its deletion, or where the next one was first named.
+func (t *topics) end(name string, from, next pcap.Timestamp) pcap.Timestamp {
+	for _, at := range t.removals[name] {
+		if at >= from && at <= next {
+			return at
+		}
+	}
+	return next
+}
+
+// era counts the deletions of a topic without ids up to a time, so that offsets of two lives are not mixed.
+func (t *topics) era(name string, at pcap.Timestamp) int {
+	n := 0
+	for _, removed := range t.removals[name] {
+		if removed <= at {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *topics) isInternal(topic kafka.Topic) bool {
+	return t.internal[topic.Name] || topic.ID == clusterMetadata
+}
+
+// tieByTraffic ties ids to names without Metadata (VERDICTS S8): equal batches at equal offsets under an id and a name, or a
+// client that fetches one unresolved id and commits offsets under one unresolved name.
+func (t *topics) tieByTraffic(c *Correlator) {
+	t.tieByBatches(c)
+	for _, ties := range c.commitTies() {
+		t.tie(ties.topic, ties.at)
+	}
+}
+
+type storedBatch struct {
+	partition  int32
+	producer   int64
+	epoch      int16
+	sequence   int32
+	crc        uint32
+	baseOffset int64
+}
+
+func (t *topics) tieByBatches(c *Correlator) {
+	named := map[storedBatch]string{}
+	var unresolved []*history
+	for _, h := range c.inOrder {
+		switch {
+		case h.key.topic.Name != "" && len(t.ids[h.key.topic.Name]) == 0:
+			h.eachStored(func(b storedBatch) { named[b] = h.key.topic.Name })
+		case h.key.topic.Name == "" && t.names[h.key.topic.ID] == "":
+			unresolved = append(unresolved, h)
+		}
+	}
+	for _, h := range unresolved {
+		h.eachStored(func(b storedBatch) {
+			if name, ok := named[b]; ok && t.names[h.key.topic.ID] == "" {
+				t.tie(kafka.Topic{Name: name, ID: h.key.topic.ID}, 0)
+			}
+		})
+	}
+}
+
+// eachStored calls f for each idempotent batch whose place in the log is known.
+func (h *history) eachStored(f func(storedBatch)) {
+	for _, s := range h.sends {
+		if a, b := s.answer, s.sent.Batch; a != nil && a.ErrorCode == 0 && a.BaseOffset >= 0 && b.Idempotent() {
+			f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, a.BaseOffset})
+		}
+	}
+	for _, offset := range h.offsets {
+		for _, s := range h.sightings[offset] {
+			if b := s.batch; b.Idempotent() {
+				f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, b.BaseOffset})
+			}
+		}
+	}
+}
+
+// commitTie is an id and a name that one client uses as one topic.
+type commitTie struct {
+	topic kafka.Topic
+	at    pcap.Timestamp
+}
+
+// commitTies pairs, per client, the only unresolved id fetched with the only unresolved name committed.
+func (c *Correlator) commitTies() []commitTie {
+	type use struct {
+		ids   map[[16]byte]bool
+		names map[string]bool
+		many  bool
+	}
+	uses := map[client]*use{}
+	var clients []client
+	for _, l := range c.links {
+		if len(l.fetched) == 0 && len(l.committed) == 0 {
+			continue
+		}
+		u := uses[l.client()]
+		if u == nil {
+			u = &use{ids: map[[16]byte]bool{}, names: map[string]bool{}}
+			uses[l.client()] = u
+			clients = append(clients, l.client())
+		}
+		u.many = u.many || len(l.fetched) == maxTiedTopics || len(l.committed) == maxTiedTopics
+		for id := range l.fetched {
+			if c.topics.names[id] == "" {
+				u.ids[id] = true
+			}
+		}
+		for name := range l.committed {
+			if len(c.topics.ids[name]) == 0 {
+				u.names[name] = true
+			}
+		}
+	}
+	slices.SortFunc(clients, func(a, b client) int {
+		if n := a.addr.Compare(b.addr); n != 0 {
+			return n
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	var ties []commitTie
+	for _, cl := range clients {
+		u := uses[cl]
+		if u.many || len(u.ids) != 1 || len(u.names) != 1 {
+			continue
+		}
+		for id := range u.ids {
+			for name := range u.names {
+				ties = append(ties, commitTie{topic: kafka.Topic{Name: name, ID: id}})
+			}
+		}
+	}
+	return ties
+}

@@ -1,0 +1,233 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// duplicate is one record that stands at two or more places, judged.
+type duplicate struct {
+	copies  []copyOf // in the order of first send
+	cause   Cause
+	verdict Verdict
+	doubts  []pcap.Code
+}
+
+// copyOf is one copy of a record: the batch that carries it and what became of that.
+type copyOf struct {
+	entry
+	fate fate
+}
+
+// offset returns where the copy of the record stands.
+func (c copyOf) offset() int64 {
+	if c.fate.offset == NoOffset {
+		return NoOffset
+	}
+	return c.fate.offset + int64(c.delta)
+}
+
+// duplicates judges every chain.
+func (c *chains) duplicates() []duplicate {
+	var all []duplicate
+	done := map[*node]bool{}
+	for _, n := range c.inOrder {
+		if n.prev == nil {
+			continue // unlinked again
+		}
+		root := n.root()
+		if done[root] {
+			continue
+		}
+		done[root] = true
+		if d, ok := c.judgeChain(root); ok {
+			all = append(all, d)
+		}
+	}
+	for _, d := range c.doubles {
+		all = append(all, c.judgeDouble(d)...)
+	}
+	return all
+}
+
+// judgeChain decides which copies of a chain stand, and how surely.
+func (c *chains) judgeChain(root *node) (duplicate, bool) {
+	var d duplicate
+	root.each(func(n *node) {
+		if n.cause != "" {
+			d.cause = n.cause
+		}
+		if one, ok := c.best(n); ok {
+			d.copies = append(d.copies, one)
+		}
+	})
+	slices.SortStableFunc(d.copies, func(a, b copyOf) int {
+		if before(a.b, b.b) {
+			return -1
+		}
+		return 1
+	})
+	later := c.laterCopy(d.copies)
+	if later <= 0 {
+		return d, false
+	}
+	d.copies = c.standing(d.copies[:later+1], &d)
+	if len(d.copies) < 2 {
+		return d, false
+	}
+	d.copies, d.verdict = weigh(d.copies)
+	d.addDoubts()
+	return d, true
+}
+
+// best returns the copy of a logical record by the best fate of the batches that carried it; false if none can stand.
+func (c *chains) best(n *node) (copyOf, bool) {
+	var best copyOf
+	found := false
+	for _, e := range n.entries {
+		f := e.b.fate()
+		if f.grade == gone || c.abortedIn(e.b, f) {
+			continue
+		}
+		if f.grade == refused {
+			if e.b.refusalCertain() {
+				continue
+			}
+			f.grade = unknown
+		}
+		if !found || f.grade > best.fate.grade {
+			best, found = copyOf{e, f}, true
+		}
+	}
+	return best, found
+}
+
+// laterCopy returns the index of the last copy that was acknowledged or fetched.
+func (c *chains) laterCopy(copies []copyOf) int {
+	for i := len(copies) - 1; i >= 0; i-- {
+		if copies[i].fate.acknowledged {
+			return i
+		}
+	}
+	return -1
+}
+
+// standing drops the copies that cannot stand beside the last one: at the same place (truncated and stored anew), above it
+// on the word of an error answer only, or with no room for them.
+func (c *chains) standing(copies []copyOf, d *duplicate) []copyOf {
+	last := copies[len(copies)-1]
+	var kept []copyOf
+	for _, one := range copies[:len(copies)-1] {
+		switch {
+		case one.fate.offset != NoOffset && one.offset() == last.offset():
+			continue
+		case one.fate.source == OffsetFromErrorAnswer && one.fate.grade < stored && last.fate.offset != NoOffset && one.offset() > last.offset():
+			continue
+		case one.fate.grade == unknown && !one.fate.acknowledged:
+			r, at := c.p.room(one.b, last.b)
+			if r == noRoom {
+				continue
+			}
+			if r == exactRoom {
+				one.fate = fate{grade: byGap, offset: at, source: OffsetFromGap, leaderEpoch: -1}
+			}
+		}
+		kept = append(kept, one)
+	}
+	return append(kept, last)
+}
+
+// weigh keeps the copies that carry the verdict and gives it: two that cannot be undone, else two that were appended, else
+// the first one of unknown fate.
+func weigh(copies []copyOf) ([]copyOf, Verdict) {
+	at := func(least grade) []copyOf {
+		return slices.DeleteFunc(slices.Clone(copies), func(c copyOf) bool { return c.fate.grade < least && !isLast(copies, c) })
+	}
+	last := copies[len(copies)-1]
+	if sure := at(stored); last.fate.grade == stored && len(sure) >= 2 {
+		return sure, Confirmed
+	}
+	if likely := at(byGap); len(likely) >= 2 {
+		return likely, Probable
+	}
+	return []copyOf{copies[0], last}, Possible
+}
+
+func isLast(copies []copyOf, c copyOf) bool { return c.entry == copies[len(copies)-1].entry }
+
+// abortedIn reports whether the batch belongs to a transaction that was aborted, or whose commit nothing shows while its
+// producer moved on to another epoch: a client aborts before it does that.
+func (c *chains) abortedIn(b *batch, f fate) bool {
+	if !b.info.Transactional() {
+		return false
+	}
+	pr := c.producers.get(b.id.producer)
+	here := func(m marker) bool { return m.partition == c.p.number && c.p.isTopic(m.topic) }
+	switch pr.outcomeOf(b.id.epoch, here, f.offset, b.first.Time, len(b.sends) > 0) {
+	case committed:
+		return false
+	case aborted:
+		return true
+	}
+	for a := range c.p.aborted {
+		if a.ProducerID == b.id.producer && f.offset >= 0 && a.FirstOffset <= f.offset {
+			return true
+		}
+	}
+	return pr.top > b.id.epoch
+}
+
+func (p *partition) isTopic(t kafka.Topic) bool {
+	if t.ID != [16]byte{} && p.topic.ID != [16]byte{} {
+		return t.ID == p.topic.ID
+	}
+	return t.Name == p.topic.Name
+}
+
+func (c *chains) judgeDouble(d doubled) []duplicate {
+	if c.abortedIn(d.b, d.b.fate()) {
+		return nil
+	}
+	var all []duplicate
+	for delta := range min(d.b.count(), maxWholeRecords) {
+		e := entry{d.b, delta}
+		if _, ok := e.record(); !ok && len(d.b.records) > 0 {
+			continue
+		}
+		one := duplicate{cause: BrokerDedupFailure, verdict: Confirmed, copies: []copyOf{{e, d.first.fate}, {e, d.second.fate}}}
+		one.addDoubts()
+		all = append(all, one)
+	}
+	return all
+}
+
+// addDoubts names what weakens or limits the finding.
+func (d *duplicate) addDoubts() {
+	doubt := func(code pcap.Code, holds bool) {
+		if holds && !slices.Contains(d.doubts, code) {
+			d.doubts = append(d.doubts, code)
+		}
+	}
+	for i, c := range d.copies {
+		doubt(DoubtContentNotCompared, len(c.b.records) == 0)
+		doubt(DoubtOffsetsByGap, c.fate.source == OffsetFromGap)
+		if i == len(d.copies)-1 {
+			continue
+		}
+		doubt(DoubtAnswerMayBeHidden, c.fate.grade == unknown && c.b.answerMayBeHidden())
+		doubt(DoubtEarlierSendMayBeHidden, c.fate.grade == unknown && c.b.allRefused())
+		doubt(DoubtFirstCopyMayBeTruncated, c.fate.grade == appended)
+		doubt(DoubtFirstCopyFateUnknown, c.fate.grade == unknown)
+	}
+}
+
+func (b *batch) answerMayBeHidden() bool {
+	for _, s := range b.sends {
+		if s.reply() == nil && (s.unread || s.link.answerMayBeHidden(s.sent.At.Time)) {
+			return true
+		}
+	}
+	return false
+}
