@@ -110,7 +110,7 @@ func TestTopicIDs(t *testing.T) {
 func TestUnsupportedVersion(t *testing.T) {
 	s := kafkatest.NewScenario(start)
 	s.Connect("client-a", 1).APIVersions(3, "lib", "1.0").AnswerUnsupported()
-	_, data := streams(t, s.Packets())
+	_, data, _ := streams(t, s.Packets())
 	resp := kmsg.NewPtrApiVersionsResponse() // version 0
 	if err := resp.ReadFrom(data["192.0.2.1:9092>198.51.100.1:40000"][8:]); err != nil || resp.ErrorCode != 35 {
 		t.Errorf("error code %d, %v", resp.ErrorCode, err)

@@ -28,9 +28,11 @@ type message struct {
 }
 
 // streams puts the payloads of each direction in order: key is source and destination. Segments must come in order or repeat.
-func streams(t *testing.T, packets []pcaptest.Packet) (order []string, data map[string][]byte) {
+// toBroker tells the client's directions: those of a SYN, or to port 9092.
+func streams(t *testing.T, packets []pcaptest.Packet) (order []string, data map[string][]byte, toBroker map[string]bool) {
 	t.Helper()
 	data = make(map[string][]byte)
+	toBroker = make(map[string]bool)
 	next := make(map[string]uint32)
 	for i, p := range packets {
 		packet := gopacket.NewPacket(p.Data, layers.LinkType(p.LinkType), gopacket.Default)
@@ -43,6 +45,7 @@ func streams(t *testing.T, packets []pcaptest.Packet) (order []string, data map[
 		if _, seen := next[key]; !seen {
 			next[key] = tcp.Seq
 			order = append(order, key)
+			toBroker[key] = tcp.SYN && !tcp.ACK || !tcp.SYN && tcp.DstPort == 9092
 		}
 		if tcp.SYN {
 			next[key] = tcp.Seq + 1
@@ -55,7 +58,7 @@ func streams(t *testing.T, packets []pcaptest.Packet) (order []string, data map[
 			next[key] = tcp.Seq + uint32(len(tcp.Payload))
 		}
 	}
-	return order, data
+	return order, data, toBroker
 }
 
 func checkSums(t *testing.T, number int, packet gopacket.Packet, tcp *layers.TCP) {
@@ -82,22 +85,22 @@ func checkSums(t *testing.T, number int, packet gopacket.Packet, tcp *layers.TCP
 func read(t *testing.T, packets []pcaptest.Packet) wire {
 	t.Helper()
 	var w wire
-	order, data := streams(t, packets)
+	order, data, toBroker := streams(t, packets)
 	asked := make(map[string]map[int32]kmsg.Request)
-	for _, toBroker := range []bool{true, false} {
+	for _, requests := range []bool{true, false} {
 		for _, key := range order {
 			from, to, _ := strings.Cut(key, ">")
-			if toBroker != strings.HasSuffix(to, ":9092") {
+			if requests != toBroker[key] {
 				continue
 			}
 			connection := key
-			if !toBroker {
+			if !requests {
 				connection = to + ">" + from
 			}
 			rest := data[key]
 			for len(rest) >= 4 && len(rest) >= 4+int(binary.BigEndian.Uint32(rest)) {
 				n := 4 + int(binary.BigEndian.Uint32(rest))
-				if toBroker {
+				if requests {
 					w.request(t, connection, rest[4:n], asked)
 				} else {
 					w.response(t, connection, rest[4:n], asked)
