@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 )
@@ -141,10 +143,11 @@ func (b *batch) failedBefore(t pcap.Timestamp) bool {
 		if s.sent.First.Time > t {
 			break
 		}
-		if a := s.reply(); a != nil && a.At.Time <= t {
-			if a.ErrorCode != 0 && a.ErrorCode != errDuplicateSequence {
-				return true
-			}
+		a := s.reply()
+		if a != nil && a.At.Time <= t && a.ErrorCode != 0 && a.ErrorCode != errDuplicateSequence {
+			return true
+		}
+		if s.heardBy(t) {
 			continue
 		}
 		if s.link.lost() && s.link.closed.Time <= t {
@@ -159,12 +162,14 @@ func (b *batch) staleAt(t pcap.Timestamp) bool {
 	if len(b.sends) == 0 || t-b.first.Time < answerTime {
 		return false
 	}
-	for _, s := range b.sends {
-		if a := s.reply(); a != nil && a.At.Time <= t {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b.sends, func(s *send) bool { return s.heardBy(t) })
+}
+
+// heardBy reports whether the client had an answer to the send by t: its TCP had acknowledged it.
+func (s *send) heardBy(t pcap.Timestamp) bool {
+	return slices.ContainsFunc(s.all(), func(leg *send) bool {
+		return leg.answer != nil && !leg.acked.IsZero() && leg.acked.Time <= t
+	})
 }
 
 // clients returns the processes that sent the batch.

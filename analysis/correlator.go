@@ -110,11 +110,15 @@ func (c *Correlator) Finish() *Result {
 func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	l.used(o)
 	c.producers.sent(l, o)
-	if o.Batch == nil || o.Torn {
+	if o.Batch == nil {
 		return
 	}
 	s := &send{sent: o, link: l, order: c.arrivals}
 	h := c.history(o.Link, o.Topic, o.Partition)
+	if o.Torn {
+		h.torn = append(h.torn, s)
+		return
+	}
 	h.sends = append(h.sends, s)
 	if o.Acks != 0 {
 		c.requests[o.Request] = append(c.requests[o.Request], s)

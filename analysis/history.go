@@ -19,6 +19,7 @@ type historyKey struct {
 type history struct {
 	key       historyKey
 	sends     []*send
+	torn      []*send               // requests that never arrived whole: not stored, but a sign of where sequences stood
 	sightings map[int64][]*sighting // by base offset; several where contents differ
 	offsets   []int64               // keys of sightings in order of first sight
 	marks     []highWatermark

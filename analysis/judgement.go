@@ -79,6 +79,10 @@ func (j *judgement) divide(h *history) {
 		p := at(s.sent.At.Time)
 		p.sends = append(p.sends, s)
 	}
+	for _, s := range h.torn {
+		p := at(s.sent.At.Time)
+		p.torn = append(p.torn, s)
+	}
 	for _, offset := range h.offsets {
 		for _, s := range h.sightings[offset] {
 			p := at(s.bestSight().At.Time)

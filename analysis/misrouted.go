@@ -1,8 +1,9 @@
 package analysis
 
 import (
-	"cmp"
 	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
 )
 
 // misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
@@ -94,20 +95,29 @@ func (j *judgement) foreign(b *batch) bool {
 	if b.belongs() {
 		return false
 	}
-	var neighbour *batch
-	for _, o := range b.p.batches {
-		if o == b || len(o.sends) == 0 || o.id.producer != b.id.producer || o.id.epoch != b.id.epoch {
-			continue
+	var neighbour *kafka.Batch
+	since := b.first.Time
+	consider := func(s *send) {
+		o := s.sent.Batch
+		if o.ProducerID != b.id.producer || o.ProducerEpoch != b.id.epoch || identityOf(o) == b.id {
+			return
 		}
-		if neighbour == nil || cmp.Less(distance(o, b), distance(neighbour, b)) {
+		if neighbour == nil || distance(o.BaseSequence, b.id.base) < distance(neighbour.BaseSequence, b.id.base) {
 			neighbour = o
+			since = min(s.sent.First.Time, b.first.Time)
 		}
 	}
-	return neighbour != nil && !j.gapOf(b, min(neighbour.first.Time, b.first.Time)) && !j.gapOf(neighbour, min(neighbour.first.Time, b.first.Time))
+	for _, s := range b.p.sends {
+		consider(s)
+	}
+	for _, s := range b.p.torn {
+		consider(s)
+	}
+	return neighbour != nil && !j.gapOf(b, since)
 }
 
-// distance is how far apart the sequences of two batches are.
-func distance(a, b *batch) uint32 {
-	d := uint32(a.id.base-b.id.base) & 0x7fffffff
+// distance is how far apart two sequences are.
+func distance(a, b int32) uint32 {
+	d := uint32(a-b) & 0x7fffffff
 	return min(d, 1<<31-d)
 }

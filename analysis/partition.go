@@ -15,6 +15,7 @@ type partition struct {
 	topic     kafka.Topic
 	number    int32
 	sends     []*send
+	torn      []*send     // never appended; they show where a producer's sequences stood
 	sightings []*sighting // by offset after build; those that a later leader overwrote are not in it
 	marks     []highWatermark
 	leaders   []leaderSeen
