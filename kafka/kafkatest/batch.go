@@ -36,7 +36,8 @@ type Batch struct {
 	Transactional bool
 	// ZeroSequence writes base sequence 0 instead of -1 where there is no producer id, as franz-go, sarama and aiokafka do.
 	ZeroSequence bool
-	// BaseOffset and LeaderEpoch are what a broker stored. Of a batch that is being produced they are 0 and -1; see At.
+	// BaseOffset and LeaderEpoch are what a broker stored; At sets them. Of a batch that is being produced they are 0 and -1,
+	// as Java writes them; librdkafka and sarama write leader epoch 0, which At(0, 0) gives.
 	BaseOffset  int64
 	LeaderEpoch int32
 

@@ -14,7 +14,7 @@ import (
 
 // The degradations take the packets of a capture and return those of a worse one. They leave their argument alone (bytes that
 // stay equal are shared), and equal seeds give equal results. Packets are expected as Scenario makes them: Ethernet, cooked,
-// raw or loopback frames of one TCP segment each.
+// raw or loopback frames of one TCP segment each. Of several degradations Cut comes last, as the others read the headers.
 
 // DropFraction loses each packet with the given probability, 0 to 1.
 func DropFraction(packets []pcaptest.Packet, fraction float64, seed uint64) []pcaptest.Packet {

@@ -2,6 +2,7 @@ package kafkatest_test
 
 import (
 	"bytes"
+	"io"
 	"net/netip"
 	"reflect"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
+	"github.com/google/gopacket/pcapgo"
 
 	"github.com/kdupscan/kdupscan/kafka/kafkatest"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -117,6 +119,34 @@ func TestDegradationsOfOtherLinks(t *testing.T) {
 				t.Errorf("%v, IPv6 %v: %d and %d of %d packets", link, ipv6, len(client), len(server), len(packets))
 			}
 			kafkatest.VantagePoint(packets, time.Second)
+		}
+	}
+}
+
+// TestFiles reads both file formats with gopacket.
+func TestFiles(t *testing.T) {
+	s := kafkatest.NewScenario(start)
+	s.Connect("client-a", 1).Metadata(9, "a").Answer(kafkatest.Leader{Topic: "a", Leader: 1})
+	type reader interface {
+		ReadPacketData() ([]byte, gopacket.CaptureInfo, error)
+	}
+	old, err := pcapgo.NewReader(bytes.NewReader(s.Pcap()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ng, err := pcapgo.NewNgReader(bytes.NewReader(s.Pcapng()), pcapgo.DefaultNgReaderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]reader{"pcap": old, "pcapng": ng} {
+		for _, f := range s.Frames() {
+			data, info, err := r.ReadPacketData()
+			if err != nil || !bytes.Equal(data, f.Data) || info.Timestamp.UnixNano() != int64(f.Time) {
+				t.Errorf("%s: frame %d: %v", name, f.Number, err)
+			}
+		}
+		if _, _, err := r.ReadPacketData(); err != io.EOF {
+			t.Errorf("%s: more packets than frames: %v", name, err)
 		}
 	}
 }

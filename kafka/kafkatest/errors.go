@@ -3,8 +3,6 @@ package kafkatest
 // Error codes of the protocol that the stories need.
 const (
 	UnknownServerError          int16 = -1
-	OffsetOutOfRange            int16 = 1
-	UnknownTopicOrPartition     int16 = 3
 	NotLeader                   int16 = 6 // NOT_LEADER_OR_FOLLOWER
 	RequestTimedOut             int16 = 7
 	MessageTooLarge             int16 = 10
@@ -15,7 +13,4 @@ const (
 	DuplicateSequence           int16 = 46
 	InvalidProducerEpoch        int16 = 47
 	UnknownProducerID           int16 = 59
-	FencedLeaderEpoch           int16 = 74
-	ConcurrentTransactions      int16 = 51
-	TransactionAbortableFailure int16 = 120
 )
