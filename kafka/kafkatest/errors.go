@@ -2,15 +2,15 @@ package kafkatest
 
 // Error codes of the protocol that the stories need.
 const (
-	UnknownServerError          int16 = -1
-	NotLeader                   int16 = 6 // NOT_LEADER_OR_FOLLOWER
-	RequestTimedOut             int16 = 7
-	MessageTooLarge             int16 = 10
-	NotEnoughReplicas           int16 = 19 // before the append
-	NotEnoughReplicasAfter      int16 = 20 // NOT_ENOUGH_REPLICAS_AFTER_APPEND
-	UnsupportedVersion          int16 = 35
-	OutOfOrderSequence          int16 = 45
-	DuplicateSequence           int16 = 46
-	InvalidProducerEpoch        int16 = 47
-	UnknownProducerID           int16 = 59
+	UnknownServerError     int16 = -1
+	NotLeader              int16 = 6 // NOT_LEADER_OR_FOLLOWER
+	RequestTimedOut        int16 = 7
+	MessageTooLarge        int16 = 10
+	NotEnoughReplicas      int16 = 19 // before the append
+	NotEnoughReplicasAfter int16 = 20 // NOT_ENOUGH_REPLICAS_AFTER_APPEND
+	UnsupportedVersion     int16 = 35
+	OutOfOrderSequence     int16 = 45
+	DuplicateSequence      int16 = 46
+	InvalidProducerEpoch   int16 = 47
+	UnknownProducerID      int16 = 59
 )
