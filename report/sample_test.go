@@ -98,3 +98,68 @@ func seedIncident() *analysis.Result {
 			Addresses: []netip.AddrPort{netip.MustParseAddrPort("10.20.0.5:51844")}}},
 	}
 }
+
+// hostile is a name with what a terminal, a Markdown renderer or a reader's eye could be tricked with.
+const hostile = "a|b`c\x1b]0;title\x07\u009b2J\u202egnp.exe\r\nF9  confirmed\xff\u0301\u3164"
+
+// manyFaults has a finding of each further kind over two captures, limits, oddities, repeats and hostile names.
+func manyFaults() *analysis.Result {
+	inOther := func(p analysis.Position) analysis.Position { p.Capture = 1; return p }
+	topic := kafka.Topic{Name: "sensor-raw"}
+	plain := func(p analysis.Position, correlation int32, copyOf int) analysis.Event {
+		e := event(analysis.EventProduceRequest, p)
+		e.HasCorrelation, e.CorrelationID, e.Acks, e.Copy = true, correlation, 1, copyOf
+		e.HasBatch, e.RecordCount, e.CRC = true, 1, 0x00c0ffee
+		return e
+	}
+	place := func(topic kafka.Topic, partition int32, base, last int64, source analysis.OffsetSource, batches []analysis.CopyBatch, evidence ...analysis.Event) analysis.Copy {
+		return analysis.Copy{Topic: topic, Partition: partition, BaseOffset: base, LastOffset: last, OffsetSource: source, LeaderEpoch: -1, Batches: batches, Evidence: evidence}
+	}
+	blind := []analysis.CopyBatch{{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1, LastSequence: -1, CRC: 0x00c0ffee, BaseOffset: -1, LastOffset: -1}}
+	firstSend, secondSend := plain(at("09:00:00.000", 3, "[2001:db8::7]:9092"), 7, 1), plain(inOther(at("09:00:31.000", 4, "[2001:db8::7]:9092")), 8, 2)
+	lost := event(analysis.EventConnectionLost, at("09:00:30.000", 9, "[2001:db8::7]:9092"))
+	lost.Copy = 1
+	secondAnswer := answered(inOther(at("09:00:31.002", 5, "[2001:db8::7]:9092")), 8, 0, 56, 2)
+
+	strayBatch := []analysis.CopyBatch{{ProducerID: 31, ProducerEpoch: 2, BaseSequence: 1200, LastSequence: 1202, CRC: 0xdeadbeef, BaseOffset: -1, LastOffset: -1}}
+	views := kafka.Topic{Name: "page-views", ID: [16]byte{0x0b, 0x1c, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}}
+	idOnly := kafka.Topic{ID: [16]byte{0xab, 0xcd, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 2}}
+	toOther := answered(at("10:00:00.000", 20, brokerOne), 99, 0, 310, 1)
+	toViews := answered(at("10:00:01.000", 21, brokerOne), 100, 7, 50012, 2)
+	toViews.Topic, toViews.Partition = views, 4
+
+	dropped := uint64(7)
+	return &analysis.Result{
+		Captures: []pcap.Capture{
+			{Name: "broker.pcap", Format: "pcap", Compression: "gzip", LinkTypes: []pcap.LinkType{1, 276}, Packets: 12345, Bytes: 1 << 30, First: at("08:59:00.000", 1, brokerOne).Time,
+				Last: at("10:30:00.000", 1, brokerOne).Time + 86400e9, CutShort: 3, Dropped: &dropped, Damage: []pcap.Damage{{Offset: 4711, Frame: 12345, What: "the file ends inside a packet", Lost: -1}}},
+			{Name: "broker.pcap", Format: "pcapng", Packets: 0},
+		},
+		Coverage: analysis.Coverage{TCPConnections: 120, Gaps: 2, GapBytes: 2920, Stats: kafka.Stats{Connections: 12, TLS: 100, Other: 8, Requests: 40000, Responses: 39990, Unanswered: 10,
+			ProducedBatches: 20000, FetchedBatches: 4000, Records: 1234567, RecordsNotCompared: 12,
+			APIs: map[kafka.API]*kafka.APIStats{{Key: 0, Version: 14}: {Requests: 1, Undecoded: 1}, {Key: 9999, Version: 0}: {Requests: 1}}}},
+		Counts: analysis.Counts{Appended: 19000, Deduplicated: 1, Rejected: 2, Unacknowledged: 3, ApplicationRepeats: 4, EpochBumps: 5, LeaderChanges: 6},
+		Findings: []analysis.Finding{
+			{Verdict: analysis.Possible, Cause: analysis.BlindRetry, Topic: topic, Partition: 1, RecordCount: 1,
+				Records: []analysis.DuplicateRecord{{Offsets: []analysis.RecordOffset{{Offset: -1}, {Offset: 56}}, Timestamp: -1, Key: kafka.Payload{Size: 0, Hash: 1}, Value: kafka.Payload{Size: 70, Hash: 2}}},
+				Copies: []analysis.Copy{
+					place(topic, 1, -1, -1, "", blind, firstSend, lost),
+					place(topic, 1, 56, 56, analysis.OffsetFromAnswer, blind, secondSend, secondAnswer)},
+				Timeline: []analysis.Event{firstSend, lost, secondSend, secondAnswer}, Doubts: []pcap.Code{"first-copy-fate-unknown", "answer-may-be-hidden"},
+				Inferred: analysis.Inferred{Acks: 1, AcksKnown: true, Codec: kafka.LZ4, ClientID: hostile}},
+			{Verdict: analysis.Probable, Cause: analysis.MisroutedBatch, Topic: views, Partition: 4, RecordCount: 3,
+				Records: []analysis.DuplicateRecord{{Offsets: []analysis.RecordOffset{{Offset: 310}, {Absent: true}}, Timestamp: 1 << 62}},
+				Copies: []analysis.Copy{
+					place(idOnly, 0, 310, 312, analysis.OffsetFromAnswer, strayBatch, toOther),
+					place(views, 4, 50012, 50014, analysis.OffsetFromErrorAnswer, strayBatch, toViews)},
+				Timeline: []analysis.Event{toOther, toViews}},
+		},
+		Producers: []analysis.Producer{{ProducerID: 31, Epochs: []int16{2}}},
+		Repeats:   []analysis.ApplicationRepeat{{Topic: kafka.Topic{Name: hostile}, Partition: 3, Records: 4}},
+		Notes: []analysis.NoteCount{
+			{Code: "batch-bad-crc", Count: 1, First: pcap.Note{Code: "batch-bad-crc", At: at("09:30:00.000", 77, brokerOne).Ref, Connection: "10.0.0.1:1 → 10.0.0.2:9092", Detail: hostile}},
+			{Code: "tcp-gap", Count: 2, First: pcap.Note{Code: "tcp-gap", At: at("09:10:00.000", 55, brokerOne).Ref}},
+			{Code: "tls", Count: 100, First: pcap.Note{Code: "tls"}},
+		},
+	}
+}

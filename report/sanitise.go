@@ -62,7 +62,7 @@ func appendEscape(b []byte, r rune) []byte {
 		return append(b, `\r`...)
 	case r == '\t':
 		return append(b, `\t`...)
-	case r < 0x100:
+	case r < utf8.RuneSelf:
 		return fmt.Appendf(b, `\x%02x`, r)
 	case r < 0x10000:
 		return fmt.Appendf(b, `\u%04x`, r)

@@ -21,6 +21,9 @@ func (v *view) writeStory(b *bytes.Buffer, id string, f *analysis.Finding) error
 		writeIndented(b, v.Width, "Producer: "+who)
 	}
 	b.WriteByte('\n')
+	if v.manyDays() && len(f.Timeline) > 0 {
+		fmt.Fprintf(b, "  %s UTC\n", day(f.Timeline[0].At.Time))
+	}
 	if err := v.writeTimeline(b, f); err != nil {
 		return err
 	}
@@ -187,7 +190,7 @@ func (v *view) writeConclusion(b *bytes.Buffer, f *analysis.Finding) {
 	writeIndented(b, v.Width, followText[f.Cause])
 	writeIndented(b, v.Width, ruledOutText[f.Cause])
 	for _, doubt := range doubts(f) {
-		writeIndented(b, v.Width, fmt.Sprintf("But: %s (kdupscan explain %s).", strings.TrimSuffix(explain(doubt).Title, "."), doubt))
+		writeIndented(b, v.Width, fmt.Sprintf("Doubt: %s (kdupscan explain %s).", strings.TrimSuffix(explain(doubt).Title, "."), doubt))
 	}
 	for _, line := range v.filterLines(f) {
 		writeIndented(b, v.Width, line)

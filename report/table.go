@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kdupscan/kdupscan/analysis"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -97,7 +98,7 @@ func (v *view) summary() string {
 		least = analysis.Possible
 	}
 	slices.Sort(causes)
-	return fmt.Sprintf("%s in %s: %s (%s), %s", standTwice(records, least), count(len(places), "partition"), count(len(v.findings), "finding"),
+	return fmt.Sprintf("%s in %s; findings: %s; causes: %s", standTwice(records, least), count(len(places), "partition"),
 		strings.Join(grades, ", "), strings.Join(causes, ", "))
 }
 
@@ -120,16 +121,30 @@ func (v *view) writeCoverage(b *bytes.Buffer) {
 	writeParagraph(b, v.Width, v.coverageText())
 }
 
+// day is the date of a time, in UTC.
+func day(t pcap.Timestamp) string { return t.Time().Format(time.DateOnly) }
+
+// manyDays reports whether the captures are of more than one day, so that a time needs its date.
+func (v *view) manyDays() bool {
+	days := make(map[string]bool)
+	for i := range v.Captures {
+		if c := &v.Captures[i]; c.Packets > 0 {
+			days[day(c.First)], days[day(c.Last)] = true, true
+		}
+	}
+	return len(days) > 1
+}
+
 // captureText is "a.pcap: 62 packets, 2024-11-20 15:37:10.101 to 15:37:20.200 UTC".
 func (v *view) captureText(i int) string {
 	c := &v.Captures[i]
 	s := fmt.Sprintf("%s: %s", name(v.captures[i]), count(c.Packets, "packet"))
 	if c.Packets > 0 {
 		last := clock(c.Last)
-		if day := c.Last.Time().Format("2006-01-02"); day != c.First.Time().Format("2006-01-02") {
-			last = day + " " + last
+		if day(c.Last) != day(c.First) {
+			last = day(c.Last) + " " + last
 		}
-		s += fmt.Sprintf(", %s %s to %s UTC", c.First.Time().Format("2006-01-02"), clock(c.First), last)
+		s += fmt.Sprintf(", %s %s to %s UTC", day(c.First), clock(c.First), last)
 	}
 	if c.CutShort > 0 {
 		s += fmt.Sprintf(", %s cut short", grouped(int64(c.CutShort)))
