@@ -1,0 +1,167 @@
+package kafka
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/reassembly"
+)
+
+// readCapture runs a capture through all layers up to this one. It returns false if the file is no capture.
+func readCapture(t testing.TB, path string) (outcome, bool) {
+	t.Helper()
+	var o outcome
+	source, err := pcap.Open([]string{path}, nil)
+	if err != nil {
+		return o, false
+	}
+	defer func() {
+		if c, ok := source.(io.Closer); ok {
+			c.Close()
+		}
+	}()
+	silent := func(pcap.Note) {}
+	d := NewDecoder(Options{Limits: DefaultLimits()},
+		func(obs Observation) { o.observations = append(o.observations, obs) },
+		func(n pcap.Note) { o.notes = append(o.notes, n) })
+	segments := reassembly.NewDecoder(reassembly.DefaultLimits(), silent)
+	assembler := reassembly.NewAssembler(reassembly.DefaultLimits(), d.Handle, silent)
+	var f pcap.Frame
+	for source.Next(&f) == nil {
+		segments.Decode(&f, assembler.Push)
+	}
+	assembler.Finish()
+	o.stats = d.Stats()
+	return o, true
+}
+
+// No capture of foreign traffic is taken for Kafka.
+func TestForeignTraffic(t *testing.T) {
+	dir := filepath.Join("..", "..", "shared", "corpus", "net")
+	files, connections, encrypted := 0, int64(0), int64(0)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		o, ok := readCapture(t, path)
+		if !ok {
+			return nil
+		}
+		files++
+		connections += o.stats.Other
+		encrypted += o.stats.TLS
+		if o.stats.Connections != 0 {
+			t.Errorf("%s: %d connections taken for Kafka; first: %+v", path, o.stats.Connections, *o.observations[0].Where().Link)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Skip("no corpus: ", err)
+	}
+	t.Logf("%d captures, %d foreign connections, %d of TLS", files, connections, encrypted)
+}
+
+// The requests of foreign captures are those that the index of the corpus lists, as others have counted them.
+func TestForeignCaptures(t *testing.T) {
+	root := filepath.Join("..", "..", "shared", "corpus")
+	index, err := os.ReadFile(filepath.Join(root, "INDEX.md"))
+	if err != nil {
+		t.Skip("no corpus: ", err)
+	}
+	row := regexp.MustCompile(`(?m)^\| (kafka/\S+\.pcap(?:ng)?) \|.*?\| ((?:\d+v\d+x\d+ ?)+) \|`)
+	entry := regexp.MustCompile(`(\d+)v(\d+)x(\d+)`)
+	rows := row.FindAllStringSubmatch(string(index), -1)
+	if len(rows) < 20 {
+		t.Fatalf("%d rows in the index", len(rows))
+	}
+	for _, r := range rows {
+		o, ok := readCapture(t, filepath.Join(root, r[1]))
+		if !ok {
+			t.Errorf("%s: not read", r[1])
+			continue
+		}
+		want := map[API]int64{}
+		for _, e := range entry.FindAllStringSubmatch(r[2], -1) {
+			var n [3]int64
+			for i := range n {
+				n[i], _ = strconv.ParseInt(e[1+i], 10, 64)
+			}
+			want[API{int16(n[0]), int16(n[1])}] = n[2]
+		}
+		got := map[API]int64{}
+		for api, n := range o.stats.APIs {
+			got[api] = n.Requests
+			if n.Undecoded != 0 {
+				t.Errorf("%s: %s %d: %d undecoded", r[1], APIName(api.Key), api.Version, n.Undecoded)
+			}
+		}
+		if !maps.Equal(want, got) {
+			t.Errorf("%s: requests %v, want %v", r[1], got, want)
+		}
+		t.Logf("%s: %d batches sent, %d fetched, %d records, %d unanswered, notes %v", r[1], o.stats.ProducedBatches,
+			o.stats.FetchedBatches, o.stats.Records, o.stats.Unanswered, o.codes())
+	}
+}
+
+// Message bodies that KafkaJS has recorded are read as what its fixtures are named.
+func TestBodiesOfKafkaJS(t *testing.T) {
+	root := filepath.Join(corpus(t), "payloads", "kafkajs")
+	keys := map[string]int16{}
+	for key := range apis {
+		keys[strings.ToLower(apis[key].name)] = int16(key)
+	}
+	name := regexp.MustCompile(`^v(\d+)_(request|response)\.json$`)
+	n := 0
+	for folder, key := range keys {
+		_ = folder
+		matches, _ := filepath.Glob(filepath.Join(root, "*", "v*.json"))
+		for _, path := range matches {
+			m := name.FindStringSubmatch(filepath.Base(path))
+			if m == nil || !strings.EqualFold(filepath.Base(filepath.Dir(path)), apis[key].name) {
+				continue
+			}
+			version, _ := strconv.ParseInt(m[1], 10, 16)
+			body := fixture(t, path)
+			exact := exactRequest(key, int16(version), body)
+			if m[2] == "response" {
+				exact = exactAnswer(key, int16(version), body)
+			}
+			if n++; !exact {
+				t.Errorf("%s is not read to its end", path)
+			}
+		}
+	}
+	t.Logf("%d bodies", n)
+}
+
+// The exchanges of a raw client with a Kafka 3.9.1 broker.
+func TestExchangesOfYaklang(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(corpus(t), "payloads", "yaklang-kafka-3.9.1-flex.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScript(true)
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		var e map[string]any
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 1 {
+			t.Logf("%.400s", line)
+		}
+		_, _ = hex.DecodeString, base64.StdEncoding
+	}
+	_ = s
+}
