@@ -94,7 +94,7 @@ func openGzip(r *bufio.Reader) (io.Reader, func(), error) {
 
 // openZstd decodes in the caller's goroutine.
 func openZstd(r *bufio.Reader) (io.Reader, func(), error) {
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 	if err != nil {
 		return nil, nil, err
 	}

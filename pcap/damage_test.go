@@ -3,9 +3,13 @@ package pcap_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,17 +77,17 @@ func TestPCAPDamage(t *testing.T) {
 		"cut behind a record header":   {cut(record(3) + 16), "12", damage(record(3), 2, insidePacket, -1)},
 		"cut in a packet":              {cut(record(5) + 50), "1234", damage(record(5), 4, insidePacket, -1)},
 		"cut in the first packet":      {cut(record(1) + 50), "", damage(record(1), 0, insidePacket, -1)},
-		"captured length absurd":       {set(record(3)+8, 0xffffffff), "1245", damage(record(3), 2, "no packet record (captured length 4294967295)", recordLen)},
-		"captured length above bound":  {set(record(3)+8, 4<<20+1), "1245", damage(record(3), 2, "no packet record (captured length 4194305)", recordLen)},
-		"captured length too long":     {set(record(3)+8, 3<<20), "1245", damage(record(3), 2, "no packet record (captured length 3145728)", recordLen)},
+		"captured length absurd":       {set(record(3)+8, 0xffffffff), "1245", damage(record(3), 2, "not a packet record (captured length 4294967295)", recordLen)},
+		"captured length above bound":  {set(record(3)+8, 4<<20+1), "1245", damage(record(3), 2, "not a packet record (captured length 4194305)", recordLen)},
+		"captured length too long":     {set(record(3)+8, 3<<20), "1245", damage(record(3), 2, "not a packet record (captured length 3145728)", recordLen)},
 		"captured length beyond file":  {set(record(3)+8, 100_000), "1245", damage(record(3), 2, insidePacket, recordLen)},
-		"first packet's length absurd": {set(record(1)+8, 1<<31), "2345", damage(record(1), 0, "no packet record (captured length 2147483648)", recordLen)},
-		"last packet's length absurd":  {set(record(5)+8, 1<<31), "1234", damage(record(5), 4, "no packet record (captured length 2147483648)", -1)},
-		"zeros between packets":        {insert(record(3), zeros), "12345", damage(record(3), 2, "no packet record (captured length 0)", 5000)},
-		"zeros at the end":             {insert(record(6), zeros), "12345", damage(record(6), 5, "no packet record (captured length 0)", -1)},
-		"noise between packets":        {insert(record(3), noise), "12345", damage(record(3), 2, "no packet record (captured length 4261779761)", int64(len(noise)))},
+		"first packet's length absurd": {set(record(1)+8, 1<<31), "2345", damage(record(1), 0, "not a packet record (captured length 2147483648)", recordLen)},
+		"last packet's length absurd":  {set(record(5)+8, 1<<31), "1234", damage(record(5), 4, "not a packet record (captured length 2147483648)", -1)},
+		"zeros between packets":        {insert(record(3), zeros), "12345", damage(record(3), 2, "not a packet record (captured length 0)", 5000)},
+		"zeros at the end":             {insert(record(6), zeros), "12345", damage(record(6), 5, "not a packet record (captured length 0)", -1)},
+		"noise between packets":        {insert(record(3), noise), "12345", damage(record(3), 2, "not a packet record (captured length 4261779761)", int64(len(noise)))},
 		"bytes missing in a header": {func(f []byte) []byte { return slices.Delete(f, record(3), record(3)+6) }, "1245",
-			damage(record(3), 2, "no packet record (captured length 858980352)", recordLen-6)},
+			damage(record(3), 2, "not a packet record (captured length 858980352)", recordLen-6)},
 		"second file appended": {func(f []byte) []byte {
 			return append(f, pcaptest.PCAP{BigEndian: true, Nano: true}.Encode(fivePackets()...)...)
 		}, "1234512345", nil},
@@ -160,29 +164,47 @@ func TestPCAPNGDamage(t *testing.T) {
 		"cut between blocks":     {cut(packet(3)), "12", nil},
 		"cut in a block header":  {cut(packet(3) + 11), "12", damage(packet(3), 2, "the file ends inside a block header", -1)},
 		"cut in a block":         {cut(packet(5) + 50), "1234", damage(packet(5), 4, "the file ends inside a block", -1)},
-		"length 0":               {set(packet(3)+4, 0), "1245", damage(packet(3), 2, "no block (length 0)", block)},
-		"length 11":              {set(packet(3)+4, 11), "1245", damage(packet(3), 2, "no block (length 11)", block)},
-		"length absurd":          {set(packet(3)+4, 0xffffffff), "1245", damage(packet(3), 2, "no block (length 4294967295)", block)},
+		"length 0":               {set(packet(3)+4, 0), "1245", damage(packet(3), 2, "not a block (length 0)", block)},
+		"length 11":              {set(packet(3)+4, 11), "1245", damage(packet(3), 2, "not a block (length 11)", block)},
+		"length absurd":          {set(packet(3)+4, 0xffffffff), "1245", damage(packet(3), 2, "not a block (length 4294967295)", block)},
 		"length beyond file":     {set(packet(3)+4, 100_000), "1245", damage(packet(3), 2, "the file ends inside a block", block)},
 		"lengths differ":         {set(packet(4)-4, 64), "1245", damage(packet(3), 2, "a block whose two lengths differ", block)},
-		"last length 0":          {set(packet(5)+4, 0), "1234", damage(packet(5), 4, "no block (length 0)", -1)},
-		"noise between blocks":   {func(f []byte) []byte { return slices.Insert(f, packet(3), noise...) }, "12345", damage(packet(3), 2, "no block (length 3877095678)", int64(len(noise)))},
-		"bytes missing":          {func(f []byte) []byte { return slices.Delete(f, packet(3), packet(3)+6) }, "1245", damage(packet(3), 2, "no block (length 3566469120)", block-6)},
-		"section behind noise":   {func(f []byte) []byte { return append(append(f, noise...), bigEndian.Bytes()...) }, "12345b", damage(packet(6), 5, "no block (length 3877095678)", int64(len(noise)))},
-		"zeros at the end":       {func(f []byte) []byte { return append(f, make([]byte, 5000)...) }, "12345", damage(packet(6), 5, "no block (length 0)", -1)},
+		"last length 0":          {set(packet(5)+4, 0), "1234", damage(packet(5), 4, "not a block (length 0)", -1)},
+		"noise between blocks":   {func(f []byte) []byte { return slices.Insert(f, packet(3), noise...) }, "12345", damage(packet(3), 2, "not a block (length 3877095678)", int64(len(noise)))},
+		"bytes missing":          {func(f []byte) []byte { return slices.Delete(f, packet(3), packet(3)+6) }, "1245", damage(packet(3), 2, "not a block (length 3566469120)", block-6)},
+		"section behind noise":   {func(f []byte) []byte { return append(append(f, noise...), bigEndian.Bytes()...) }, "12345b", damage(packet(6), 5, "not a block (length 3877095678)", int64(len(noise)))},
+		"zeros at the end":       {func(f []byte) []byte { return append(f, make([]byte, 5000)...) }, "12345", damage(packet(6), 5, "not a block (length 0)", -1)},
 		"section without order":  {func(f []byte) []byte { return append(f, "\x0a\x0d\x0d\x0a\x1c\x00\x00\x00########################"...) }, "12345", damage(packet(6), 5, "a section header without byte order", -1)},
 		"interface block broken": {set(28+4, 0), "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := pcaptest.EncodePCAPNG(fivePackets()...)
 			if tt.want == nil && tt.frames == "" {
-				tt.want = damage(28, 0, "no block (length 0)", head-28)
+				tt.want = damage(28, 0, "not a block (length 0)", head-28)
 				for n := range 5 {
 					tt.want = append(tt.want, damage(packet(n+1), 0, "a packet of an interface that is not described", block)...)
 				}
 			}
 			tt.run(t, file)
 		})
+	}
+}
+
+// TestReadError: a source that fails midway is a file that is damaged from there on.
+func TestReadError(t *testing.T) {
+	for name, file := range map[string][]byte{
+		"pcap": pcaptest.PCAP{}.Encode(fivePackets()...), "pcapng": pcaptest.EncodePCAPNG(fivePackets()...),
+	} {
+		failing := io.MultiReader(bytes.NewReader(file[:len(file)-10]), iotest.ErrReader(&fs.PathError{Op: "read", Path: "/secret/x", Err: errors.New("disk on fire")}))
+		r, err := pcap.NewReader(failing, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames := drain(t, r)
+		damage := r.Captures()[0].Damage
+		if len(frames) != 4 || len(damage) != 1 || damage[0].What != "reading failed: disk on fire" || damage[0].Lost != -1 {
+			t.Errorf("%s: %d packets, damage %v", name, len(frames), damage)
+		}
 	}
 }
 

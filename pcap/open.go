@@ -138,7 +138,7 @@ func (s *fileSource) folder(path, name string) ([]Source, error) {
 		sources = append(sources, f)
 	}
 	if len(sources) == 0 {
-		return nil, fmt.Errorf("%s: %w", name, ErrNoCaptures)
+		return nil, fmt.Errorf("%s: %w in this folder", name, ErrNoCaptures)
 	}
 	return sources, nil
 }

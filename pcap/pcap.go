@@ -95,7 +95,7 @@ func (p *pcapFile) next(f *Frame) error {
 				continue
 			}
 			if !p.believable(rec) {
-				if !p.resync(fmt.Sprintf("no packet record (captured length %d)", rec.captured)) {
+				if !p.resync(fmt.Sprintf("not a packet record (captured length %d)", rec.captured)) {
 					return io.EOF
 				}
 				continue

@@ -106,7 +106,7 @@ func (p *pcapngFile) block(limit uint32) (kind uint32, length int, fault string)
 	}
 	total := order.uint32(h[4:])
 	if total < blockOverhead || total > limit || kind == blockSection && total < sectionLen {
-		return 0, 0, fmt.Sprintf("no block (length %d)", total)
+		return 0, 0, fmt.Sprintf("not a block (length %d)", total)
 	}
 	length = int(total)
 	if !b.has(length) {

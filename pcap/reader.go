@@ -15,7 +15,7 @@ import (
 var (
 	ErrNotCapture = errors.New("not a pcap or pcapng file")
 	ErrEmpty      = errors.New("empty file")
-	ErrNoCaptures = errors.New("no captures in this folder")
+	ErrNoCaptures = errors.New("no captures")
 )
 
 const (
