@@ -91,7 +91,8 @@ func TestPCAPDamage(t *testing.T) {
 		"second file appended": {func(f []byte) []byte {
 			return append(f, pcaptest.PCAP{BigEndian: true, Nano: true}.Encode(fivePackets()...)...)
 		}, "1234512345", nil},
-		"second header at the end": {func(f []byte) []byte { return append(f, pcaptest.PCAP{}.Header()...) }, "12345", nil},
+		"no packets before the second header": {func(f []byte) []byte { return append(pcaptest.PCAP{}.Header(), f...) }, "12345", nil},
+		"second header at the end":            {func(f []byte) []byte { return append(f, pcaptest.PCAP{}.Header()...) }, "12345", nil},
 	} {
 		t.Run(name, func(t *testing.T) { tt.run(t, pcaptest.PCAP{}.Encode(fivePackets()...)) })
 	}

@@ -35,7 +35,7 @@ func Open(paths []string, stdin io.Reader) (FileSource, error) {
 	for _, path := range paths {
 		opened, err := fsrc.open(path, stdin)
 		if err != nil {
-			fsrc.Close()
+			_ = fsrc.Close() // the other error is the one to tell
 			return nil, err
 		}
 		if path == "-" {
@@ -206,7 +206,7 @@ func (f *file) start(read *atomic.Int64) error {
 	}
 	reader, err := NewReader(countingReader{handle, read}, f.name)
 	if err != nil {
-		handle.Close()
+		_ = handle.Close()
 		return err
 	}
 	f.handle, f.reader = handle, reader
@@ -226,7 +226,7 @@ func (f *file) Next(frame *Frame) error {
 	}
 	err := f.reader.Next(frame)
 	if err != nil {
-		f.Close()
+		_ = f.Close() // all has been read
 	}
 	return err
 }
@@ -245,7 +245,7 @@ func (f *file) Close() error {
 		return nil
 	}
 	f.capture = f.reader.Captures()[0]
-	f.reader.Close()
+	_ = f.reader.Close()
 	f.reader = nil
 	return f.handle.Close()
 }

@@ -3,6 +3,7 @@ package pcap
 import (
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 // Magic numbers of the older format, in the byte order of the file.
@@ -39,22 +40,21 @@ type record struct {
 
 // magic takes the first four bytes of a file, read as big-endian, and reports whether it knows them.
 func (p *pcapFile) magic(m uint32) bool {
-	p.order = true
-	if m&0xff != 0xd4 && m&0xff != 0x4d && m&0xff != 0x34 {
-		p.order = false
-		m = m>>24 | m>>8&0xff00 | m<<8&0xff0000 | m<<24
-	}
 	p.headerLen, p.tick = recordHeaderLen, 1000
-	switch m {
-	case magicMicro:
-	case magicNano:
-		p.tick = 1
-	case magicModified:
-		p.headerLen = modifiedHeaderLen
-	default:
-		return false
+	for _, p.order = range []byteOrder{true, false} {
+		switch m {
+		case magicMicro:
+			return true
+		case magicNano:
+			p.tick = 1
+			return true
+		case magicModified:
+			p.headerLen = modifiedHeaderLen
+			return true
+		}
+		m = bits.ReverseBytes32(m)
 	}
-	return true
+	return false
 }
 
 // readHeader consumes the file header: magic, version, time zone, accuracy (both unused), snapshot length, link type.
@@ -90,16 +90,15 @@ func (p *pcapFile) next(f *Frame) error {
 			return p.r.ends("a record header")
 		}
 		rec := p.record(b.rest())
-		if p.suspect(rec) {
-			if p.secondHeader() {
-				continue
+		suspect := p.suspect(rec)
+		if (suspect || p.last < 0) && p.secondHeader() {
+			continue
+		}
+		if suspect && !p.believable(rec) {
+			if !p.resync(fmt.Sprintf("not a packet record (captured length %d)", rec.captured)) {
+				return io.EOF
 			}
-			if !p.believable(rec) {
-				if !p.resync(fmt.Sprintf("not a packet record (captured length %d)", rec.captured)) {
-					return io.EOF
-				}
-				continue
-			}
+			continue
 		}
 		n := p.headerLen + int(rec.captured)
 		if !b.has(n) {
