@@ -15,13 +15,48 @@ func codeOf(f *analysis.Finding) pcap.Code { return pcap.Code(f.Cause) }
 // maxSteps is how many steps of a story an explanation and a table show. The first and the last tell it; JSON has them all.
 const maxSteps = 16
 
-// steps returns the events of the story that are shown, and how many were left out in the middle, before index cut.
-func steps(events []analysis.Event) (shown []analysis.Event, cut, left int) {
-	if len(events) <= maxSteps {
-		return events, len(events), 0
+// step is an event of a story and the copies it belongs to: a retry that was stored twice belongs to both.
+type step struct {
+	analysis.Event
+	copies []int
+}
+
+// label is "copy 1: ", "copies 1 and 2: " or "".
+func (s *step) label() string {
+	switch len(s.copies) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("copy %d: ", s.copies[0])
 	}
-	half := maxSteps / 2
-	return slices.Concat(events[:half], events[len(events)-half:]), half, len(events) - maxSteps
+	var numbers []string
+	for _, n := range s.copies {
+		numbers = append(numbers, fmt.Sprint(n))
+	}
+	return fmt.Sprintf("copies %s: ", strings.Join(numbers, " and "))
+}
+
+// steps returns the steps of the story that are shown, and how many were left out in the middle, before index cut.
+func steps(events []analysis.Event) (shown []step, cut, left int) {
+	for _, e := range events {
+		alone := e
+		alone.Copy = 0
+		i := len(shown) - 1
+		for i >= 0 && shown[i].At == e.At && shown[i].Event != alone {
+			i--
+		}
+		if i < 0 || shown[i].Event != alone {
+			i, shown = len(shown), append(shown, step{Event: alone})
+		}
+		if e.Copy > 0 && !slices.Contains(shown[i].copies, e.Copy) {
+			shown[i].copies = append(shown[i].copies, e.Copy)
+		}
+	}
+	if len(shown) <= maxSteps {
+		return shown, len(shown), 0
+	}
+	const half = maxSteps / 2
+	return slices.Concat(shown[:half], shown[len(shown)-half:]), half, len(shown) - maxSteps
 }
 
 // explanation tells a finding in sentences: the copies first, then one sentence a step, what follows, how sure that is,
@@ -36,8 +71,8 @@ func (v *view) explanation(f *analysis.Finding) []string {
 		if i == cut {
 			out = append(out, fmt.Sprintf("%s between are left out here and stand in the timeline.", count(left, "step")))
 		}
-		e := &shown[i]
-		out = append(out, fmt.Sprintf("%s, %s: %s.", clock(e.At.Time), v.frame(e.At.Ref), v.sentence(f, e)))
+		s := &shown[i]
+		out = append(out, fmt.Sprintf("%s, %s, %s%s.", clock(s.At.Time), v.frame(s.At.Ref), s.label(), v.sentence(f, &s.Event)))
 	}
 	if b := v.bumpSentence(f.Bump); b != "" {
 		out = append(out, b)
@@ -169,7 +204,7 @@ func (v *view) proofs(c *analysis.Copy) []string {
 		all[i].refs = append(all[i].refs, at)
 	}
 	for i := range c.Evidence {
-		if words, weak := proofText(&c.Evidence[i]); words != "" {
+		if words, weak := proofText(c, &c.Evidence[i]); words != "" {
 			add(words, weak, c.Evidence[i].At.Ref)
 		}
 	}
@@ -189,8 +224,12 @@ func (v *view) proofs(c *analysis.Copy) []string {
 	return out
 }
 
-// proofText words what one event proves of a copy, "" for nothing; weak proof says only that it was not seen to be stored.
-func proofText(e *analysis.Event) (words string, weak bool) {
+// proofText words what one event proves of c, "" for nothing; weak proof says only that it was not seen to be stored. An
+// answer that gives another copy's offset proves that copy.
+func proofText(c *analysis.Copy, e *analysis.Event) (words string, weak bool) {
+	if e.Offset >= 0 && c.BaseOffset >= 0 && (e.Offset < c.BaseOffset || e.Offset > c.LastOffset) {
+		return "", false
+	}
 	switch e.Kind {
 	case analysis.EventFetchResponse:
 		if e.ReplicaID >= 0 {

@@ -119,19 +119,15 @@ func (v *view) writeTimeline(b *bytes.Buffer, f *analysis.Finding) error {
 		if i == cut && left > 0 {
 			g.rows = append(g.rows, []string{"…", "", count(left, "more step") + "; --output json has them all"})
 		}
-		e := &shown[i]
-		copyOf := ""
-		if e.Copy > 0 {
-			copyOf = fmt.Sprintf("copy %d: ", e.Copy)
-		}
-		what := v.sentence(f, e)
-		if batch := batchText(e); e.Kind == analysis.EventProduceRequest && e.HasBatch {
+		s := &shown[i]
+		what := v.sentence(f, &s.Event)
+		if batch := batchText(&s.Event); s.Kind == analysis.EventProduceRequest && s.HasBatch {
 			if told[batch] {
 				what = strings.Replace(what, batch, "the same batch again", 1)
 			}
 			told[batch] = true
 		}
-		g.rows = append(g.rows, []string{clock(e.At.Time), v.frame(e.At.Ref), copyOf + what})
+		g.rows = append(g.rows, []string{clock(s.At.Time), v.frame(s.At.Ref), s.label() + what})
 	}
 	return g.write(b)
 }

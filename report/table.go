@@ -98,7 +98,7 @@ func (v *view) summary() string {
 		least = analysis.Possible
 	}
 	slices.Sort(causes)
-	return fmt.Sprintf("%s in %s; findings: %s; causes: %s", standTwice(records, least), count(len(places), "partition"),
+	return fmt.Sprintf("%s in %s; findings: %s; cause: %s", standTwice(records, least), count(len(places), "partition"),
 		strings.Join(grades, ", "), strings.Join(causes, ", "))
 }
 

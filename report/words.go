@@ -166,9 +166,6 @@ func fetchText(f *analysis.Finding, e *analysis.Event) string {
 	if e.Offset >= 0 {
 		fmt.Fprintf(&b, ": offset %d", e.Offset)
 	}
-	if e.HasBatch {
-		b.WriteString(", " + identity(e.ProducerID, e.ProducerEpoch, e.BaseSequence, e.LastSequence, e.CRC))
-	}
 	if e.LeaderEpoch >= 0 {
 		fmt.Fprintf(&b, ", leader epoch %d", e.LeaderEpoch)
 	}
