@@ -12,6 +12,9 @@
 // convincingly the start of a packet, and recorded as Damage; it is never an error. Only a file that is no capture at all,
 // or that cannot be opened, is one.
 //
+// Frames are numbered as Wireshark numbers them in files that hold nothing but packets; it also counts entries of the
+// systemd journal, which are skipped here.
+//
 // The package knows nothing of protocols: link types are numbers with names. It does not use the options of pcapng except
 // those for time and drops, and it does not write captures.
 //
