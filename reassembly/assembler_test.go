@@ -72,6 +72,9 @@ func TestOrders(t *testing.T) {
 		{"data in SYN", "AS0+5 BSa5 A5+5", opened + "A0-5 ackA5 A5-10 close:end", ""},
 		{"data in SYN, repeated without", "AS0+5 AS BS A0+5", opened + "A0-5 A0-5:again close:end", ""},
 
+		{"answers with two numbers, the client takes the last", "AS BS B=9000 BSa0 Aa0 B0+5", opened + "B0-5 close:end", ""},
+		{"answers with two numbers, the client has taken the first", "AS BS Aa0 B=9000 BSa0 B=5000 B0+5", opened + "B0-5 close:end", ""},
+
 		{"late start", "A0+5 A5+5 @150ms A10+5", opened + "A0-5 A5-10 A10-15 close:end", "tcp-late-start"},
 		{"late start, first two swapped", "A5+5 A0+5 @150ms A10+5", opened + "A0-5 A5-10 A10-15 close:end", "tcp-late-start"},
 		{"late start in the middle (offsets of the script are others, hence the x)", "A100+5 B900+5 @150ms A105+5 B905+5", opened + "A0-5x A5-10x B0-5x B5-10x close:end", "tcp-late-start tcp-late-start"},
@@ -138,6 +141,8 @@ func TestConnections(t *testing.T) {
 // Any order of all segments gives the same bytes, as long as swapped segments are within reorderSegments.
 func TestPermutations(t *testing.T) {
 	tried := 0
+	limits := DefaultLimits()
+	limits.HistoryBytes = 1 << 12 // so that 3,000 of them are cheap
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		steps := []string{"AS", "BSa0"}
@@ -165,7 +170,7 @@ func TestPermutations(t *testing.T) {
 		isn := fmt.Sprintf("A=%d B=%d ", uint32(rng.Uint64()), uint32(-rng.Int64N(100)))
 		rng.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 		text := isn + strings.Join(steps, " ")
-		r := run(t, DefaultLimits(), parse(t, text))
+		r := run(t, limits, parse(t, text))
 		if len(r.conns) != 1 {
 			t.Fatalf("seed %d: %d connections of %s", seed, len(r.conns), text)
 		}

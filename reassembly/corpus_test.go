@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,6 +107,54 @@ func TestKafkaGo(t *testing.T) {
 		}
 		if found != 1 || notes[CodeGap] != 0 {
 			t.Errorf("%s: found %d times, notes %v", path, found, notes)
+		}
+	}
+}
+
+// As many connections as tshark 4.0.17 counts (corpus/INDEX.md), but for these.
+func TestConnectionCounts(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(shared, "corpus", "INDEX.md"))
+	if err != nil {
+		t.Skip(err)
+	}
+	known := map[string]int{
+		// Link types and tunnels that are not decoded, and noted: FDDI, ARCNET, IPoIB, 802.11 in the air, in GRE or in CAPWAP.
+		"net/zeek/llc.pcap": 0, "net/zeek/tunnels__gre-aruba.pcap": 0, "net/tcpdump/arcnet-rfc1051-arp-icmp-http.pcap": 0,
+		"net/tcpdump/arcnet-rfc1201-arp-icmp-http.pcap": 0, "net/tcpdump/ipoib.pcap": 0, "net/arkime/80211http.pcap": 0, "net/ndpi/capwap_data.pcapng": 0,
+		// BIG TCP behind a length of zero, which that version of tshark does not take for TCP.
+		"net/tcpdump/bigtcp-ipv4-geneve-ipv6.pcap": 1, "net/tcpdump/bigtcp-ipv4-vxlan-ipv4.pcap": 1, "net/tcpdump/bigtcp-ipv4-vxlan-ipv6.pcap": 1,
+		"net/tcpdump/bigtcp-ipv6-vxlan-ipv4.pcap": 1, "net/tcpdump/bigtcp-ipv6.pcap": 1,
+		// A reset of something never seen opens no connection here.
+		"net/tcpdump/tcp_eight_lowest_weight_flags_set.pcap": 0, "net/tcpdump/tcp_rst_data.pcap": 0, "net/tcpdump/tcp_rst_diag_payload.pcap": 0,
+		"net/pcapplusplus/ipv4-options.pcap": 0, "net/deepflow/common__decapsulate_erspan1.pcap": 471,
+		// tshark counts the headers quoted in ICMP errors too, and headers whose data offset is impossible.
+		"net/pcapplusplus/tcp-reassembly.pcap": 1, "net/ndpi/6in4tunnel.pcap": 5, "net/pcapplusplus/tcp-malformed.pcap": 0,
+		// Forged or contradictory handshakes, and random bytes: where one connection ends and the next begins is a matter of taste.
+		"net/suricata-verify/bug-3286-03-windows-evasion__with_evasion_windows.pcap": 2,
+		"net/suricata-verify/tcp-fastopen-10-syn-data-ignore__input.pcap":            2,
+		"net/suricata-verify/tcp-split-handshake-02-5whs__split-handshake-5whs.pcap": 1,
+		"net/arkime/tcp_handshake_synthetic.pcap":                                    18,
+		"net/ndpi/fuzz-2006-09-29-28586.pcap":                                        37,
+	}
+	for _, line := range strings.Split(string(index), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) < 7 || !strings.HasPrefix(line, "| net/") || !strings.Contains(cells[1], ".") {
+			continue
+		}
+		name := strings.TrimSpace(cells[1])
+		want, err := strconv.Atoi(strings.TrimSpace(cells[5]))
+		if err != nil {
+			continue
+		}
+		if n, ok := known[name]; ok {
+			want = n
+		}
+		path := filepath.Join(shared, "corpus", filepath.FromSlash(name))
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if check, notes := replay(t, path); len(check.conns) != want {
+			t.Errorf("%s: %d connections, want %d; notes %v", name, len(check.conns), want, notes)
 		}
 	}
 }

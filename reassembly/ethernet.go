@@ -17,6 +17,7 @@ const (
 	etherQinQ        = 0x88a8
 	etherERSPAN      = 0x88be
 	etherMACsec      = 0x88e5
+	etherMACinMAC    = 0x88e7
 	etherVNTag       = 0x8926
 	etherETag        = 0x893f
 	etherNSH         = 0x894f
@@ -71,6 +72,10 @@ func (d *Decoder) rareEtherType(t uint16, p packet) {
 		d.pppoe(p)
 	case t == etherNSH:
 		d.nsh(p)
+	case t == etherMACinMAC: // IEEE 802.1ah: four bytes of service tag
+		if d.has(p, 4) {
+			d.ethernet(p.after(4))
+		}
 	case t == etherMACsec:
 		d.report(CodeEncrypted, "MACsec")
 	}

@@ -29,11 +29,16 @@ func (a *Assembler) synchronise(c *connection, d Direction, s *Segment) Directio
 		d = d.Other()
 	}
 	own, other := &c.streams[d], &c.streams[d.Other()]
-	if own.state == started && own.base != s.Seq+1 {
-		return d // came too late: the stream has started without it
+	fresh := own.state != started
+	if !fresh && own.base != s.Seq+1 {
+		// Either it came too late and the stream has started without it, or a server (or two behind one address) answers
+		// each repeated SYN with another number. The last counts until the client has agreed to one.
+		if fresh = own.fromSYN && !own.agreed && own.top == 0; !fresh {
+			return d
+		}
 	}
 	c.SynSeen = true
-	if own.state != started {
+	if fresh {
 		own.fromSYN = true
 		a.start(c, d, s.Seq+1, s.At)
 	}
@@ -66,6 +71,7 @@ func (a *Assembler) begin(c *connection, d Direction, at pcap.Ref) {
 	if !s.synAcked {
 		a.report(c, CodeLateStart, at, c.endpoint(d).String())
 	}
+	s.fromSYN = s.synAcked
 	a.start(c, d, s.base+uint32(s.low), at)
 }
 
@@ -82,7 +88,11 @@ func (a *Assembler) acknowledge(c *connection, d Direction, ack uint32, at pcap.
 	if s.finSeen {
 		offset = min(offset, s.fin)
 	}
-	if offset <= s.acked || !s.plausibleAck(offset) {
+	if !s.plausibleAck(offset) {
+		return
+	}
+	s.agreed = true
+	if offset <= s.acked {
 		return
 	}
 	s.acked = offset

@@ -24,6 +24,7 @@ type stream struct {
 	state    streamState
 	fromSYN  bool // the start is that of a SYN
 	ackSeen  bool
+	agreed   bool // the receiver has acknowledged its start
 	synAcked bool // held: the answer to the SYN names the start
 	finSeen  bool
 	finished bool         // Finish was emitted
