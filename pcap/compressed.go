@@ -17,8 +17,8 @@ const (
 	maxNesting = 2
 	// maxZstdWindow is what zstd itself accepts without --long; the window is memory.
 	maxZstdWindow = 128 << 20
-	// compressedBuffer holds compressed bytes on their way to the decompressor.
-	compressedBuffer = 64 << 10
+	// compressedBuffer serves to look at the first bytes, and gzip to read by the byte; all others read past it.
+	compressedBuffer = 16 << 10
 )
 
 // codec is a compression format, known by its first bytes.
