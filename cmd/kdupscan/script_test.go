@@ -59,9 +59,11 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 // pcapHeader is the header of a pcap file, little endian, version 2.4, snapshot length 262144, link type 1 (Ethernet).
 const pcapHeader = "\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x01\x00\x00\x00"
 
-// arpPacket is one packet of 1970-01-02 00:00:00 with an Ethernet header and nothing in it that is TCP.
-const arpPacket = "\x80\x51\x01\x00\x00\x00\x00\x00\x0e\x00\x00\x00\x0e\x00\x00\x00" +
-	"\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x01\x08\x06"
+// arpFrame is an Ethernet header and nothing in it that is TCP.
+const arpFrame = "\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x01\x08\x06"
+
+// arpPacket is arpFrame as a packet of 1970-01-02 00:00:00.
+const arpPacket = "\x80\x51\x01\x00\x00\x00\x00\x00\x0e\x00\x00\x00\x0e\x00\x00\x00" + arpFrame
 
 var captures = map[string]string{
 	"nothing.pcap":   pcapHeader + arpPacket,
