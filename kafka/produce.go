@@ -176,4 +176,6 @@ func (c *conn) endpointsNamed(m *message, brokers []Broker) {
 }
 
 // batchNote passes on what the batch reader found odd.
-func (d *Decoder) batchNote(code pcap.Code, detail string) { d.current.note(code, d.currentAt, detail, 1) }
+func (d *Decoder) batchNote(code pcap.Code, detail string) {
+	d.current.note(code, d.currentAt, detail, 1)
+}

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -14,6 +15,9 @@ const (
 	// guessBudget is how many bytes of a direction whose beginning is missing are searched for Kafka: more than the rest of
 	// one message of max.request.size (1 MiB by default) in which the capture may have begun.
 	guessBudget = 4 << 20
+	// guessKept is how many bytes of a direction are kept though no request can begin in them: while the client's first
+	// request is awaited, they may be answers to those before it.
+	guessKept = 1 << 10
 	// newerVersions is how far above the newest known version a request may be and still be believed.
 	newerVersions = 8
 )
@@ -117,7 +121,7 @@ func (c *conn) guessFrom(dir reassembly.Direction, final bool) {
 		}
 		w.scan++
 	}
-	w.drop()
+	w.drop(guessKept)
 	if w.gone > guessBudget {
 		c.foreign()
 	}
@@ -275,15 +279,19 @@ func judgeBody(h *requestHeader, front []byte, size int, begins, final bool) ver
 	if !whole {
 		return unless(final || size > guessWindow, more)
 	}
-	telling := len(h.clientID) > 0 && len(h.clientID)+len(body) >= 8
+	named := len(h.clientID) > 0 && len(h.clientID)+len(body) >= tellingBytes
 	if exactRequest(h.key, h.version, body) {
-		if telling {
+		if named || len(body)-bytes.Count(body, []byte{0}) >= tellingBytes {
 			return yes
 		}
 		return weak
 	}
-	return unless(!begins || !telling, weak)
+	return unless(!begins || !named, weak)
 }
+
+// tellingBytes is how much there must be in a request that decodes to its last byte: numbers of zero and empty lists are
+// found everywhere.
+const tellingBytes = 8
 
 // judgeProduce looks for a batch, which proves a Produce request even where its end is missing.
 func judgeProduce(h *requestHeader, body []byte, size int, final bool) verdict {

@@ -42,16 +42,16 @@ func (w *window) add(ch chunk) {
 	w.buf = append(w.buf, ch.data...)
 }
 
-// drop forgets the bytes that are ruled out.
-func (w *window) drop() {
-	n := w.scan
-	if n == 0 {
+// drop forgets the bytes that are ruled out, but for the last keep of them.
+func (w *window) drop(keep int) {
+	n := w.scan - keep
+	if n <= 0 {
 		return
 	}
 	w.gone += int64(n)
 	w.start += reassembly.StreamOffset(n)
 	w.buf = append(w.buf[:0], w.buf[n:]...)
-	w.scan = 0
+	w.scan -= n
 	first, exact := w.mark(n)
 	w.marks = append(w.marks[:0], w.marks[first:]...)
 	for i := range w.marks {
@@ -67,7 +67,7 @@ func (w *window) drop() {
 // forget rules out all bytes.
 func (w *window) forget() {
 	w.scan = len(w.buf)
-	w.drop()
+	w.drop(0)
 }
 
 // mark returns the index of the mark that covers the byte at p, and whether it begins there.
@@ -83,6 +83,18 @@ func (w *window) mark(p int) (int, bool) {
 func (w *window) begins(p int) bool {
 	i, found := w.mark(p)
 	return found && !w.marks[i].inner
+}
+
+// fills reports whether n bytes at p are all of one Data event: a length prefix that says so is right, whatever it counts.
+func (w *window) fills(p, n int) bool {
+	i, found := w.mark(p)
+	if !found || w.marks[i].inner {
+		return false
+	}
+	if i+1 < len(w.marks) {
+		return w.marks[i+1].from == p+n && !w.marks[i+1].inner
+	}
+	return len(w.buf) == p+n
 }
 
 // chunks returns the bytes from p on as they came. They are parts of the window.
@@ -132,7 +144,7 @@ func (s *stream) scan(final bool) {
 			break
 		}
 	}
-	w.drop()
+	w.drop(0)
 }
 
 // found reports the bytes that were given up before the stream is in step again, or ends.
@@ -174,7 +186,7 @@ func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
 		if !whole {
 			return unless(final, more)
 		}
-		if _, ok := shapeOf(body); ok {
+		if _, ok := shapeOf(body); ok || w.fills(w.scan, prefixSize+size) {
 			return yes
 		}
 		return no
@@ -186,9 +198,7 @@ func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
 	if !whole {
 		return unless(final || size > seekWindow, more)
 	}
-	// An unknown layout: the borders of segments have to do.
-	end := w.scan + prefixSize + size
-	if !knownVersion(p.APIKey, p.APIVersion) && w.begins(w.scan) && (end == len(w.buf) || w.begins(end)) {
+	if !knownVersion(p.APIKey, p.APIVersion) && w.fills(w.scan, prefixSize+size) {
 		return yes
 	}
 	return no
