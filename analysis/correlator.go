@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 )
@@ -99,9 +101,16 @@ func (c *Correlator) Observe(o kafka.Observation) {
 func (c *Correlator) Finish() *Result {
 	j := newJudgement(c)
 	j.run()
+	findings := slices.Clone(c.window.settled)
+	for _, f := range j.found {
+		findings = append(findings, f.Finding)
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return compareFindings(&a, &b) })
+	counts := j.counts
+	counts.add(c.window.counts)
 	return &Result{
-		Findings:  append(c.window.settled, j.findings...),
-		Counts:    j.counts,
+		Findings:  findings,
+		Counts:    counts,
 		Producers: c.producers.list(),
 		Repeats:   j.repeats,
 	}

@@ -28,6 +28,7 @@ func (j *judgement) count() {
 	for _, pr := range j.c.producers.byID {
 		j.counts.EpochBumps += pr.bumps
 	}
+	j.repeats = addRepeats(j.repeats, j.c.window.repeats)
 	slices.SortFunc(j.repeats, func(a, b ApplicationRepeat) int {
 		return cmp.Or(cmp.Compare(b.Records, a.Records), strings.Compare(a.Topic.Name, b.Topic.Name), cmp.Compare(a.Partition, b.Partition))
 	})
@@ -71,9 +72,9 @@ func (p *partition) cameAgain(b *batch) bool {
 	return false
 }
 
-// repeats counts the records that equal exactly one other in content and timestamp and are its later copy by the
-// application's own doing: written again after an OK, at once, or within one batch.
-func (c *chains) repeats() int64 {
+// repeatsAmong counts the records that equal exactly one other in content and timestamp and are its later copy by the
+// application's own doing: written again after an OK, at once, or within one batch. The batch of the first one has to be in.
+func (c *chains) repeatsAmong(in func(*batch) bool) int64 {
 	equal := c.equalContents()
 	var n int64
 	for _, pair := range equal {
@@ -82,7 +83,7 @@ func (c *chains) repeats() int64 {
 		}
 		a, _ := pair[0].record()
 		b, _ := pair[1].record()
-		if a.Timestamp == b.Timestamp && !c.explained(pair[0], pair[1]) {
+		if a.Timestamp == b.Timestamp && in(pair[0].b) && !c.explained(pair[0], pair[1]) {
 			n++
 		}
 	}

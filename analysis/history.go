@@ -71,7 +71,7 @@ func (h *history) fetched(o *kafka.PartitionFetched) {
 		return
 	}
 	if n := len(h.marks); o.HighWatermark >= 0 && (n == 0 || o.HighWatermark > h.marks[n-1].offset) {
-		h.marks = append(h.marks, highWatermark{o.At, o.HighWatermark})
+		h.mark(highWatermark{o.At, o.HighWatermark})
 	}
 	for _, a := range o.Aborted {
 		if h.aborted == nil {
@@ -79,6 +79,21 @@ func (h *history) fetched(o *kafka.PartitionFetched) {
 		}
 		h.aborted[a] = true
 	}
+}
+
+// mark keeps a rise of the high watermark. When there are many, every second of the older half goes: the rest still says what
+// had been reached by when.
+func (h *history) mark(m highWatermark) {
+	if len(h.marks) == maxMarks {
+		kept := h.marks[:0]
+		for i, old := range h.marks {
+			if i >= maxMarks/2 || i%2 == 1 {
+				kept = append(kept, old)
+			}
+		}
+		h.marks = kept
+	}
+	h.marks = append(h.marks, m)
 }
 
 // sight keeps a fetched batch and reports whether it is a new one.
@@ -151,7 +166,7 @@ func (h *history) leaderNamed(at Position, id, epoch int32) {
 	if n := len(h.leaders); n > 0 && h.leaders[n-1].id == id && h.leaders[n-1].epoch == epoch {
 		return
 	}
-	h.leaders = append(h.leaders, leaderSeen{at, id, epoch})
+	h.leaders = append(newest(h.leaders, maxLeaders-1), leaderSeen{at, id, epoch})
 }
 
 // bestSight returns the sighting's strongest view: a consumer's before a follower's.

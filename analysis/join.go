@@ -115,18 +115,31 @@ next:
 // joinByContent gives unclaimed places to batches without a producer id whose place no answer names, in send order.
 func (p *partition) joinByContent(all []*sighting) []*sighting {
 	byContent := map[kafka.Fingerprint][]int{} // by first record, indices into all
+	byCRC := map[uint32][]int{}
 	for i, s := range all {
-		if !s.batch.Idempotent() && len(s.batch.Records) > 0 && !s.batch.Control() {
+		if s.batch.Idempotent() || s.batch.Control() {
+			continue
+		}
+		if len(s.batch.Records) > 0 {
 			key := s.batch.Records[0].Content
 			byContent[key] = append(byContent[key], i)
 		}
+		byCRC[s.batch.CRC] = append(byCRC[s.batch.CRC], i)
 	}
-	if len(byContent) == 0 {
+	if len(byCRC) == 0 {
 		return all
 	}
 	taken := make([]bool, len(all))
 	for _, b := range p.batches {
-		if b.idempotent() || len(b.views) > 0 || len(b.records) == 0 || b.named() || b.allRefused() {
+		if b.idempotent() || len(b.views) > 0 || b.named() || b.allRefused() {
+			continue
+		}
+		if i := p.sameBytes(all, taken, byCRC[b.info.CRC], b); i >= 0 {
+			taken[i] = true
+			b.see(all[i], all[i].batch.BaseOffset)
+			continue
+		}
+		if len(b.records) == 0 {
 			continue
 		}
 		for _, first := range byContent[b.records[0].Content] {
@@ -146,6 +159,16 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 		}
 	}
 	return rest
+}
+
+// sameBytes returns the first free sighting of exactly the batch's bytes, by CRC and size; -1 for none.
+func (p *partition) sameBytes(all []*sighting, taken []bool, candidates []int, b *batch) int {
+	for _, i := range candidates {
+		if s := all[i].batch; !taken[i] && s.Size == b.info.Size && s.Magic == b.info.Magic && s.LastOffsetDelta == b.info.LastOffsetDelta {
+			return i
+		}
+	}
+	return -1
 }
 
 // named reports whether an answer gives the batch a place.

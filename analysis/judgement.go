@@ -14,7 +14,7 @@ type judgement struct {
 	c          *Correlator
 	partitions []*partition
 	byKey      map[partitionKey]*partition
-	findings   []Finding
+	found      []judged // sorted as the report wants them
 	counts     Counts
 	repeats    []ApplicationRepeat
 	delays     map[client]int64  // see sendDelays
@@ -50,11 +50,32 @@ func (j *judgement) run() {
 		groups = append(groups, j.judge(p)...)
 	}
 	groups = append(groups, j.misrouted()...)
-	for _, g := range groups {
-		j.findings = append(j.findings, j.finding(g))
+	for i := range groups {
+		j.found = append(j.found, judged{j.finding(groups[i]), &groups[i]})
 	}
-	sortFindings(j.findings)
+	slices.SortStableFunc(j.found, func(a, b judged) int { return compareFindings(&a.Finding, &b.Finding) })
 	j.count()
+}
+
+// judged is a finding with the batches it was made of.
+type judged struct {
+	Finding
+	*group
+}
+
+func (f judged) eachBatch(do func(*batch)) {
+	for _, d := range f.records {
+		for _, c := range d.copies {
+			do(c.b)
+		}
+	}
+}
+
+// newest returns when the newest batch of the finding was first seen.
+func (f judged) newest() pcap.Timestamp {
+	var at pcap.Timestamp
+	f.eachBatch(func(b *batch) { at = max(at, b.first.Time) })
+	return at
 }
 
 // judge finds the copies within one partition, the causes with the surest signature first.
@@ -66,7 +87,7 @@ func (j *judgement) judge(p *partition) []group {
 	chains.repeatedWhole()
 	chains.applicationResends()
 	chains.fetchOnly()
-	p.repeats = chains.repeats()
+	p.repeats = chains.repeatsAmong(func(*batch) bool { return true })
 	return chains.groups()
 }
 
@@ -121,14 +142,6 @@ func (j *judgement) partition(cluster string, h historyKey, at pcap.Timestamp) *
 	return p
 }
 
-func sortFindings(all []Finding) {
-	slices.SortStableFunc(all, func(a, b Finding) int {
-		if n := cmp.Compare(a.LaterAt, b.LaterAt); n != 0 {
-			return n
-		}
-		if n := strings.Compare(a.Topic.Name, b.Topic.Name); n != 0 {
-			return n
-		}
-		return cmp.Compare(a.Partition, b.Partition)
-	})
+func compareFindings(a, b *Finding) int {
+	return cmp.Or(cmp.Compare(a.LaterAt, b.LaterAt), strings.Compare(a.Topic.Name, b.Topic.Name), cmp.Compare(a.Partition, b.Partition))
 }

@@ -58,6 +58,7 @@ type batch struct {
 	order       int64
 	seenOK      pcap.Timestamp // when the client had seen an OK for it; valid if hasSeenOK
 	hasSeenOK   bool
+	settled     bool // in a finding that needs no more history
 	fateKnown   bool
 	fateOfBatch fate
 }

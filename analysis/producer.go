@@ -24,6 +24,7 @@ type producer struct {
 	endings       []*kafka.TransactionEnding
 	ends          []*kafka.TransactionEnded
 	markers       []marker
+	knownMarkers  map[marker]bool
 	transactional *string
 	links         []*link // that sent with this id
 	clients       map[client]bool
@@ -45,7 +46,7 @@ func newProducers() *producers { return &producers{byID: map[int64]*producer{}} 
 func (p *producers) get(id int64) *producer {
 	have := p.byID[id]
 	if have == nil {
-		have = &producer{id: id, top: -1, epochs: map[int16]pcap.Ref{}, granted: map[int16]bool{}, clients: map[client]bool{}}
+		have = &producer{id: id, top: -1, epochs: map[int16]pcap.Ref{}, granted: map[int16]bool{}, knownMarkers: map[marker]bool{}, clients: map[client]bool{}}
 		p.byID[id] = have
 	}
 	return have
@@ -80,7 +81,7 @@ func (pr *producer) use(l *link) {
 		return
 	}
 	if !slices.Contains(pr.links, l) {
-		pr.links = append(pr.links, l)
+		pr.links = append(newest(pr.links, maxLinks-1), l)
 	}
 	pr.clients[l.client()] = true
 	if l.hasClientID {
@@ -138,9 +139,18 @@ func (p *producers) sighted(o *kafka.BatchFetched) {
 	}
 	pr := p.get(b.ProducerID)
 	m := marker{b.ProducerEpoch, b.Marker == kafka.CommitMarker, o.Topic, o.Partition, b.BaseOffset}
-	if !slices.Contains(pr.markers, m) {
-		pr.markers = append(pr.markers, m)
+	if n := len(pr.markers); n > 0 && pr.markers[n-1] == m || pr.knownMarkers[m] {
+		return
 	}
+	if len(pr.markers) == maxEnds {
+		clear(pr.knownMarkers)
+		pr.markers = newest(pr.markers, maxEnds/2)
+		for _, kept := range pr.markers {
+			pr.knownMarkers[kept] = true
+		}
+	}
+	pr.markers = append(pr.markers, m)
+	pr.knownMarkers[m] = true
 }
 
 // list gives the producers of the report, by id.

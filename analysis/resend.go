@@ -13,11 +13,10 @@ func (c *chains) resends() {
 		if len(l.sends) == 0 || l.info.Control() || !c.index.openBefore(l) && !c.ghostsOf(l) {
 			continue
 		}
-		if len(l.records) == 0 {
-			c.matchWhole(l)
-			continue
-		}
 		c.match(l)
+		if !c.linked(l) {
+			c.matchWhole(l)
+		}
 	}
 }
 
@@ -129,14 +128,14 @@ func behind(a, b *node) bool {
 	return x.delta < y.delta
 }
 
-// matchWhole links a batch whose records the capture lacks, by its CRC: without a producer id an equal CRC is an equal batch.
+// matchWhole links a batch by its header where the capture lacks the records of one of the two.
 func (c *chains) matchWhole(l *batch) {
-	if l.idempotent() {
-		return
-	}
-	for _, f := range c.index.byCRC[l.info.CRC] {
-		if f.info.Size == l.info.Size && resendCause(f, l) == BlindRetry && !c.usedWhole(f) {
-			c.linkWhole(f, l, BlindRetry)
+	for _, f := range c.index.whole[l.whole()] {
+		if len(l.records) > 0 && len(f.records) > 0 {
+			continue // their content has been compared
+		}
+		if cause := resendCause(f, l); cause != "" && !c.usedWhole(f) {
+			c.linkWhole(f, l, cause)
 			return
 		}
 	}

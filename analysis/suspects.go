@@ -11,15 +11,36 @@ import (
 // meant to replace. In traffic without faults there are next to none, which keeps judging cheap.
 type suspects struct {
 	byContent map[kafka.Fingerprint][]entry
-	byCRC     map[uint32][]*batch // whole batches without a producer id
-	batches   []*batch            // in order of first send
-	until     []pcap.Timestamp    // until[i]: the latest time at which one of batches 0…i was open
+	whole     map[wholeKey][]*batch // what a batch has in common with its resend, however little of it was captured
+	batches   []*batch              // in order of first send
+	until     []pcap.Timestamp      // until[i]: the latest time at which one of batches 0…i was open
+}
+
+// wholeKey is what the header of a batch keeps when a client sends the batch again as a whole: without a producer id all of it,
+// the CRC included; else all but the producer's identity.
+type wholeKey struct {
+	crc                         uint32 // 0 with a producer id
+	idempotent                  bool
+	size, lastOffsetDelta       int32
+	baseTimestamp, maxTimestamp int64
+	codec                       kafka.Codec
+}
+
+func (b *batch) whole() wholeKey {
+	k := wholeKey{
+		idempotent: b.idempotent(), size: b.info.Size, lastOffsetDelta: b.info.LastOffsetDelta,
+		baseTimestamp: b.info.BaseTimestamp, maxTimestamp: b.info.MaxTimestamp, codec: b.info.Codec(),
+	}
+	if !k.idempotent {
+		k.crc = b.info.CRC
+	}
+	return k
 }
 
 const forever = pcap.Timestamp(1<<63 - 1)
 
 func findSuspects(p *partition) *suspects {
-	x := &suspects{byContent: map[kafka.Fingerprint][]entry{}, byCRC: map[uint32][]*batch{}}
+	x := &suspects{byContent: map[kafka.Fingerprint][]entry{}, whole: map[wholeKey][]*batch{}}
 	top := map[int64]int16{} // highest epoch sent per producer id
 	for _, b := range p.batches {
 		if b.idempotent() && len(b.sends) > 0 {
@@ -39,9 +60,8 @@ func (x *suspects) add(b *batch) {
 	for _, r := range b.records {
 		x.byContent[r.Content] = append(x.byContent[r.Content], entry{b, r.Delta})
 	}
-	if !b.idempotent() {
-		x.byCRC[b.info.CRC] = append(x.byCRC[b.info.CRC], b)
-	}
+	key := b.whole()
+	x.whole[key] = append(x.whole[key], b)
 	until := forever
 	if b.hasSeenOK {
 		until = b.seenOK

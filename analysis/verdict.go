@@ -78,8 +78,20 @@ func (c *chains) judgeChain(root *node) (duplicate, bool) {
 		return d, false
 	}
 	d.copies, d.verdict = weigh(d.copies)
+	if d.byHeaderOnly() {
+		d.verdict = min(d.verdict, Probable)
+	}
 	d.addDoubts()
 	return d, true
+}
+
+// byHeaderOnly reports whether the copies were found equal by their headers alone: the records of one were not captured, and
+// the CRCs differ as they do under another identity.
+func (d *duplicate) byHeaderOnly() bool {
+	first := d.copies[0].b
+	return slices.ContainsFunc(d.copies[1:], func(c copyOf) bool {
+		return (len(c.b.records) == 0 || len(first.records) == 0) && c.b.info.CRC != first.info.CRC
+	})
 }
 
 // best returns the copy of a logical record by the best fate of the batches that carried it; false if none can stand.

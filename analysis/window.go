@@ -1,21 +1,249 @@
 package analysis
 
-// DefaultMemory is the history kept when Options name no bound: enough for about two million records and their batches.
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// DefaultMemory is the history kept when Options name no bound: about two million records with their batches.
 const DefaultMemory = 192 << 20
 
-// What one item of history takes, in bytes: its structs and its share of the indexes that judging builds.
+// What one item of history takes, in bytes: its structs, and its share of what judging builds for a moment.
 const (
 	sendCost     = 640
 	sightingCost = 640
 	recordCost   = 80
 )
 
+// keptShare is the part of the budget, in percent, that is left after history was dropped. The smaller it is, the less often
+// all of it has to be judged; the larger, the farther back a first copy is remembered.
+const keptShare = 60
+
+const (
+	maxMarks   = 4096 // high watermarks per history: a coarser series says less, nothing wrong
+	maxLeaders = 1024 // leader sightings per history
+	maxLinks   = 64   // connections per producer: those that a bump can have come from are the last ones
+	maxEnds    = 4096 // transaction ends, markers and grants per producer
+)
+
 // window bounds the history.
 type window struct {
 	budget  int64
 	used    int64
-	settled []Finding // found in history that has been dropped
+	settled []Finding           // found in history that has been dropped
+	counts  Counts              // of dropped history
+	repeats []ApplicationRepeat // of dropped history
 }
 
-// grew accounts for new history.
-func (c *Correlator) grew(cost int64) { c.window.used += cost }
+// grew accounts for new history, and drops the oldest when there is too much.
+func (c *Correlator) grew(cost int64) {
+	c.window.used += cost
+	if c.window.used > c.window.budget {
+		c.evict()
+	}
+}
+
+// evict judges the history and drops the oldest part of it. Findings all of whose batches are in that part are settled. What
+// may still become a finding stays: batches whose fate is open, and the batches of findings with a newer copy, unless even
+// those alone are too many.
+func (c *Correlator) evict() {
+	j := newJudgement(c)
+	j.run()
+	cutoff, last := c.cutoff()
+	open := map[int64]bool{} // arrivals that stay
+	for _, f := range j.found {
+		if f.newest() >= cutoff {
+			f.eachBatch(func(b *batch) { b.keep(open) })
+		} else {
+			c.window.settled = append(c.window.settled, f.Finding)
+			f.eachBatch(func(b *batch) { b.settled = true })
+		}
+	}
+	for _, p := range j.partitions {
+		for _, b := range p.batches {
+			if b.mayHaveCopies() {
+				b.keep(open)
+			}
+		}
+	}
+	if int64(len(open))*sendCost > c.window.budget/2 {
+		clear(open)
+	}
+	j.countDropped(&c.window, cutoff, open)
+	dropped := c.drop(cutoff, open)
+	if c.cost() > c.window.budget*(100+keptShare)/200 {
+		dropped += c.drop(cutoff, nil) // large batches that wait for an answer for ever
+	}
+	c.producers.trim()
+	for l, state := range c.links {
+		if !state.closed.IsZero() && state.closed.Time < cutoff {
+			delete(c.links, l)
+		}
+	}
+	c.window.used = c.cost()
+	c.options.Note(pcap.Note{Code: LimitWindowEvicted, At: pcap.Ref{Time: last}, Count: int64(dropped)})
+}
+
+// mayHaveCopies reports whether a batch waits for an OK that may still turn into a resend.
+func (b *batch) mayHaveCopies() bool {
+	return len(b.sends) > 0 && !b.hasSeenOK && !b.settled && b.fate().grade != gone
+}
+
+// keep marks all that a batch was made of.
+func (b *batch) keep(open map[int64]bool) {
+	for _, s := range b.sends {
+		for _, leg := range s.all() {
+			open[leg.order] = true
+		}
+	}
+	for _, v := range b.views {
+		open[v.order] = true
+	}
+}
+
+// cutoff returns the time before which history has to go, and that of the newest history. It looks at a histogram of the costs
+// over time.
+func (c *Correlator) cutoff() (cutoff, last pcap.Timestamp) {
+	first := forever
+	c.eachItem(func(at pcap.Timestamp, _ int64) { first, last = min(first, at), max(last, at) })
+	const slots = 256
+	width := (last-first)/slots + 1
+	var costs [slots]int64
+	c.eachItem(func(at pcap.Timestamp, cost int64) { costs[(at-first)/width] += cost })
+	excess := c.cost() - c.window.budget*keptShare/100
+	cutoff = first
+	for _, cost := range costs {
+		if excess <= 0 {
+			break
+		}
+		excess -= cost
+		cutoff += width
+	}
+	return cutoff, last
+}
+
+func (c *Correlator) cost() int64 {
+	var sum int64
+	c.eachItem(func(_ pcap.Timestamp, cost int64) { sum += cost })
+	return sum
+}
+
+func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {
+	for _, h := range c.inOrder {
+		for _, s := range h.sends {
+			f(s.sent.At.Time, sendCost+int64(len(s.sent.Batch.Records))*recordCost)
+		}
+		for _, s := range h.torn {
+			f(s.sent.At.Time, sendCost+int64(len(s.sent.Batch.Records))*recordCost)
+		}
+		for _, all := range h.sightings {
+			for _, s := range all {
+				f(s.bestSight().At.Time, sightingCost+int64(len(s.batch.Records))*recordCost)
+			}
+		}
+	}
+}
+
+func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
+	dropped := 0
+	for _, h := range c.inOrder {
+		dropped += h.drop(cutoff, open)
+	}
+	return dropped
+}
+
+// drop forgets what is older than the cutoff and not to be kept, and returns how many batches that were.
+func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
+	n := len(h.sends) + len(h.torn)
+	old := func(s *send) bool { return s.sent.At.Time < cutoff && !open[s.order] }
+	h.sends = slices.DeleteFunc(h.sends, old)
+	h.torn = slices.DeleteFunc(h.torn, old)
+	n -= len(h.sends) + len(h.torn)
+	h.offsets = slices.DeleteFunc(h.offsets, func(offset int64) bool {
+		kept := slices.DeleteFunc(h.sightings[offset], func(s *sighting) bool {
+			return s.bestSight().At.Time < cutoff && !open[s.order]
+		})
+		n += len(h.sightings[offset]) - len(kept)
+		h.sightings[offset] = kept
+		if len(kept) == 0 {
+			delete(h.sightings, offset)
+		}
+		return len(kept) == 0
+	})
+	return n
+}
+
+// trim bounds what is kept of producers that live long.
+func (p *producers) trim() {
+	for _, pr := range p.byID {
+		pr.grants = newest(pr.grants, maxEnds)
+		pr.endings = newest(pr.endings, maxEnds)
+		pr.ends = newest(pr.ends, maxEnds)
+	}
+}
+
+// newest returns the last n elements, in memory of their own when that is less than there were.
+func newest[T any](all []T, n int) []T {
+	if len(all) <= n {
+		return all
+	}
+	return slices.Clone(all[len(all)-n:])
+}
+
+// countDropped adds to the window's counts what the dropped history would have counted.
+func (j *judgement) countDropped(w *window, cutoff pcap.Timestamp, open map[int64]bool) {
+	goes := func(b *batch) bool {
+		return len(b.sends) > 0 && b.sends[len(b.sends)-1].sent.At.Time < cutoff && !open[b.sends[0].order]
+	}
+	before := j.counts
+	j.counts = Counts{}
+	for _, p := range j.partitions {
+		if p.internal() {
+			continue
+		}
+		for _, b := range p.batches {
+			if goes(b) {
+				j.countAnswers(b)
+			}
+		}
+		n := p.chains.repeatsAmong(goes)
+		j.counts.ApplicationRepeats += n
+		if n > 0 {
+			w.repeats = append(w.repeats, ApplicationRepeat{p.topic, p.number, n})
+		}
+	}
+	w.counts.add(j.counts)
+	j.counts = before
+}
+
+func (c *Counts) add(o Counts) {
+	c.Appended += o.Appended
+	c.Deduplicated += o.Deduplicated
+	c.Rejected += o.Rejected
+	c.Unacknowledged += o.Unacknowledged
+	c.ApplicationRepeats += o.ApplicationRepeats
+	c.EpochBumps += o.EpochBumps
+	c.LeaderChanges += o.LeaderChanges
+}
+
+// addRepeats adds the repeats of dropped history to those of the rest.
+func addRepeats(all, dropped []ApplicationRepeat) []ApplicationRepeat {
+	type at struct {
+		topic     kafka.Topic
+		partition int32
+	}
+	index := map[at]int{}
+	var sum []ApplicationRepeat
+	for _, r := range slices.Concat(all, dropped) {
+		i, known := index[at{r.Topic, r.Partition}]
+		if !known {
+			i = len(sum)
+			index[at{r.Topic, r.Partition}] = i
+			sum = append(sum, ApplicationRepeat{r.Topic, r.Partition, 0})
+		}
+		sum[i].Records += r.Records
+	}
+	return sum
+}
