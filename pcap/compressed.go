@@ -102,24 +102,7 @@ func openZstd(r *bufio.Reader) (io.Reader, func(), error) {
 }
 
 func openLZ4(r *bufio.Reader) (io.Reader, func(), error) {
-	return &lz4Frames{z: lz4.NewReader(r), r: r}, func() {}, nil
-}
-
-// lz4Frames reads frame after frame, as other decompressors do.
-type lz4Frames struct {
-	z *lz4.Reader
-	r *bufio.Reader
-}
-
-func (l *lz4Frames) Read(p []byte) (int, error) {
-	n, err := l.z.Read(p)
-	if err == io.EOF {
-		if _, more := l.r.Peek(1); more == nil {
-			l.z.Reset(l.r)
-			err = nil
-		}
-	}
-	return n, err
+	return lz4.NewReader(r), func() {}, nil // reads all frames
 }
 
 // codecReader marks the errors of a decompressor with its name.
