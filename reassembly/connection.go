@@ -63,17 +63,17 @@ func (c *connection) restarts(s *Segment) bool {
 	d := c.direction(s)
 	own, other := &c.streams[d], &c.streams[d.Other()]
 	base := s.Seq + 1
+	if own.state == held {
+		return own.base+uint32(own.low)-base > startSlack
+	}
 	if s.Flags&ACK != 0 && (other.fromSYN && other.plausibleAck(other.offset(s.Ack)) ||
 		other.state == held && other.synAcked && other.base+uint32(other.low) == s.Ack) {
 		return false // it answers the SYN of this one, whatever its own number
 	}
-	switch own.state {
-	case started:
+	if own.state == started {
 		// Without its SYN a stream may have started late: its SYN then lies a little before.
 		late := own.base - base
 		return late != 0 && (own.fromSYN || late > startSlack)
-	case held:
-		return own.base+uint32(own.low)-base > startSlack
 	}
 	if s.Flags&ACK != 0 {
 		return other.state == started && !other.plausibleAck(other.offset(s.Ack))

@@ -208,10 +208,12 @@ func TestLengths(t *testing.T) {
 		{"payload length 0, IPv6, cut", slices.Concat(eth6, edit(packet6, func(b []byte) []byte { b[4], b[5] = 0, 0; return b })), 70_000 + 14 + 60, "payload", 70_000, ""},
 		{"cut in the payload", slices.Concat(eth, packet4)[:14+40+3], 14 + 47, "pay", 7, ""},
 		{"cut, and the frame's own length lost", slices.Concat(eth, packet4)[:14+40+3], 0, "pay", 7, ""},
-		{"cut in TCP options", slices.Concat(eth, edit(packet4, func(b []byte) []byte {
-			b[32] = 8 << 4
-			return b[:40]
-		})), 14 + 47, "", -1, "packet-malformed TCP data offset"},
+		{"cut in the TCP options", slices.Concat(eth, edit(packet4, func(b []byte) []byte {
+			b[32] = 6 << 4 // the first four bytes of the payload are options now
+			return b[:42]
+		})), 14 + 47, "", 3, ""},
+		{"TCP data offset beyond the end", slices.Concat(eth, edit(packet4, func(b []byte) []byte { b[32] = 8 << 4; return b })), 0, "", -1, "packet-malformed TCP data offset"},
+		{"TCP data offset below 20", slices.Concat(eth, edit(packet4, func(b []byte) []byte { b[32] = 4 << 4; return b })), 0, "", -1, "packet-malformed TCP data offset"},
 		{"cut in the TCP header", slices.Concat(eth, packet4)[:14+35], 14 + 47, "", -1, "header-cut"},
 		{"cut in the IP header", slices.Concat(eth, packet4)[:14+19], 14 + 47, "", -1, "header-cut"},
 		{"IP options", slices.Concat(eth, edit(packet4, func(b []byte) []byte {

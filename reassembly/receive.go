@@ -33,7 +33,7 @@ func (a *Assembler) synchronise(c *connection, d Direction, s *Segment) Directio
 	if !fresh && own.base != s.Seq+1 {
 		// Either it came too late and the stream has started without it, or a server (or two behind one address) answers
 		// each repeated SYN with another number. The last counts until the client has agreed to one.
-		if fresh = own.fromSYN && !own.agreed && own.top == 0; !fresh {
+		if fresh = own.fromSYN && !own.agreed && own.top == 0 && !own.finSeen; !fresh {
 			return d
 		}
 	}
@@ -42,7 +42,7 @@ func (a *Assembler) synchronise(c *connection, d Direction, s *Segment) Directio
 		own.fromSYN = true
 		a.start(c, d, s.Seq+1, s.At)
 	}
-	if s.Flags&ACK != 0 && other.state != started {
+	if s.Flags&ACK != 0 && other.nearHeld(s.Ack) {
 		// Not certain: with TCP Fast Open it acknowledges data too.
 		other.hold(s.Ack)
 		other.synAcked = true
@@ -103,7 +103,7 @@ func (a *Assembler) acknowledge(c *connection, d Direction, ack uint32, at pcap.
 func (a *Assembler) arrive(c *connection, d Direction, seq uint32, s *Segment) {
 	st := &c.streams[d]
 	if st.state != started {
-		if st.state == held && abs(st.offset(seq)) > ackSlack {
+		if !st.nearHeld(seq) {
 			a.report(c, CodeOutOfWindow, s.At, "")
 			return
 		}
@@ -123,9 +123,12 @@ func (a *Assembler) arrive(c *connection, d Direction, seq uint32, s *Segment) {
 	}
 	payload, length := s.Payload[:min(len(s.Payload), s.Length)], s.Length
 	if st.finSeen && offset+StreamOffset(length) > st.fin {
-		length = max(0, int(st.fin-offset))
-		payload = payload[:min(len(payload), length)]
 		a.report(c, CodeAfterFIN, s.At, "data after the FIN")
+		if offset >= st.fin {
+			return
+		}
+		length = int(st.fin - offset)
+		payload = payload[:min(len(payload), length)]
 	}
 	a.insert(c, d, offset, payload, length, s.At)
 	if fins(s) && !st.finSeen {
@@ -178,5 +181,3 @@ func (a *Assembler) resets(c *connection, d Direction, s *Segment) {
 
 // fins reports whether s ends its stream. A FIN beside a SYN is what port scanners send.
 func fins(s *Segment) bool { return s.Flags&(SYN|FIN) == FIN }
-
-func abs(o StreamOffset) StreamOffset { return max(o, -o) }

@@ -77,6 +77,15 @@ func (s *stream) hold(seq uint32) {
 	s.low = min(s.low, s.offset(seq))
 }
 
+// nearHeld reports whether seq may belong to a stream that has not started: it is near to what was seen so far.
+func (s *stream) nearHeld(seq uint32) bool {
+	if s.state == held {
+		offset := s.offset(seq)
+		return offset >= -ackSlack && offset <= ackSlack
+	}
+	return s.state == unseen
+}
+
 // end returns where the stream ends as far as is known. An acknowledgement one past all captured bytes is taken to
 // mean a FIN that was not captured rather than a lost byte.
 func (s *stream) end() StreamOffset {
