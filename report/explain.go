@@ -79,7 +79,7 @@ func (v *view) explanation(f *analysis.Finding) []string {
 	}
 	out = append(out, followText[f.Cause], v.sure(f), ruledOutText[f.Cause])
 	for _, doubt := range doubts(f) {
-		out = append(out, fmt.Sprintf("%s (%s).", strings.TrimSuffix(explain(doubt).Title, "."), doubt))
+		out = append(out, fmt.Sprintf("%s (%s).", explain(doubt).Title, doubt))
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }

@@ -186,7 +186,7 @@ func (v *view) writeConclusion(b *bytes.Buffer, f *analysis.Finding) {
 	writeIndented(b, v.Width, followText[f.Cause])
 	writeIndented(b, v.Width, ruledOutText[f.Cause])
 	for _, doubt := range doubts(f) {
-		writeIndented(b, v.Width, fmt.Sprintf("Doubt: %s (kdupscan explain %s).", strings.TrimSuffix(explain(doubt).Title, "."), doubt))
+		writeIndented(b, v.Width, fmt.Sprintf("Doubt (%s): %s.", doubt, explain(doubt).Title))
 	}
 	for _, line := range v.filterLines(f) {
 		writeIndented(b, v.Width, line)

@@ -13,10 +13,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"kdupscan": main})
 }
 
-// TestScripts runs testdata/script/*.txtar against the command itself: the test binary stands in for it.
+// TestScripts runs testdata/script/*.txtar against the command itself: the test binary stands in for it. $CAPTURES is the
+// project's folder of captures.
 func TestScripts(t *testing.T) {
+	captures, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("CAPTURES", captures)
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":  status,
 			"capture": capture,
