@@ -139,15 +139,18 @@ func (c *conn) judgeFirst(dir reassembly.Direction, final bool) verdict {
 		return no
 	}
 	v := no
-	begins := w.begins(w.scan)
+	where := w.place(w.scan)
+	if c.sure(dir) {
+		where = streamStart
+	}
 	if c.mayAsk(dir) {
-		v = judgeRequest(data, &clientID{}, begins, final)
+		v = judgeRequest(data, &clientID{}, where, final)
 	}
 	if v == yes || v == weak && c.answered(dir, data) {
 		c.start(dir, true)
 		return yes
 	}
-	if v != no || !begins {
+	if v != no || where == anywhere {
 		return v
 	}
 	if int64(len(data)) < prefixSize+size {
@@ -234,9 +237,9 @@ func (c *conn) begin(role int, w *window, inStep bool) {
 	}
 }
 
-// judgeRequest says whether a request begins with data. known is the client id that it must have, if one is; begins says
-// that a Data event begins here, final that nothing will be added to data.
-func judgeRequest(data []byte, known *clientID, begins, final bool) verdict {
+// judgeRequest says whether a request begins with data. known is the client id that it must have, if one is; final says
+// that nothing will be added to data.
+func judgeRequest(data []byte, known *clientID, where place, final bool) verdict {
 	if len(data) < prefixSize+requestHeaderSize {
 		return unless(final, more)
 	}
@@ -259,7 +262,7 @@ func judgeRequest(data []byte, known *clientID, begins, final bool) verdict {
 	if known.known && len(known.text) >= tellingClientID {
 		return yes
 	}
-	v := judgeBody(&h, front, size, begins, final)
+	v := judgeBody(&h, front, size, where, final)
 	if v != weak {
 		return v
 	}
@@ -267,11 +270,11 @@ func judgeRequest(data []byte, known *clientID, begins, final bool) verdict {
 }
 
 // tellingClientID is the length from which on a known client id in the right place of a header is proof enough: with the
-// key, version and lengths around it, chance has some ten bytes to guess.
+// key, version and lengths around it, chance has some ten bytes to guess. An unknown one of that length counts too.
 const tellingClientID = 3
 
 // judgeBody goes by what follows the header.
-func judgeBody(h *requestHeader, front []byte, size int, begins, final bool) verdict {
+func judgeBody(h *requestHeader, front []byte, size int, where place, final bool) verdict {
 	body, whole := front[h.size:], len(front) == size
 	if h.key == keyProduce && knownVersion(h.key, h.version) {
 		return judgeProduce(h, body, size-h.size, final)
@@ -279,15 +282,24 @@ func judgeBody(h *requestHeader, front []byte, size int, begins, final bool) ver
 	if !whole {
 		return unless(final || size > guessWindow, more)
 	}
-	named := len(h.clientID) > 0 && len(h.clientID)+len(body) >= tellingBytes
-	if exactRequest(h.key, h.version, body) {
-		if named || len(body)-bytes.Count(body, []byte{0}) >= tellingBytes {
-			return yes
-		}
-		return weak
+	full := len(h.clientID)+len(body)-bytes.Count(body, []byte{0}) >= tellingBytes
+	if !exactRequest(h.key, h.version, body) {
+		return unless(where == anywhere || len(h.clientID) == 0 || !full, weak)
 	}
-	return unless(!begins || !named, weak)
+	if full && (where == streamStart || len(h.clientID) >= tellingClientID || where == eventStart && len(h.clientID) > 0) {
+		return yes
+	}
+	return weak
 }
+
+// place says where a candidate stands. The more likely it is that a message begins there, the less it has to prove.
+type place uint8
+
+const (
+	anywhere    place = iota
+	eventStart        // a Data event begins there
+	streamStart       // the connection begins there
+)
 
 // tellingBytes is how much there must be in a request that decodes to its last byte: numbers of zero and empty lists are
 // found everywhere.
@@ -300,7 +312,7 @@ func judgeProduce(h *requestHeader, body []byte, size int, final bool) verdict {
 		return no
 	}
 	for w.next() {
-		if !w.odd && plausibleBatch(w.records, w.recordsSize) {
+		if !w.odd && plausibleBatch(w.records, w.recordsSize, true) {
 			return yes
 		}
 	}

@@ -79,10 +79,12 @@ func (w *window) mark(p int) (int, bool) {
 	return i, found
 }
 
-// begins reports whether a Data event began with the byte at p: messages often do.
-func (w *window) begins(p int) bool {
-	i, found := w.mark(p)
-	return found && !w.marks[i].inner
+// place says whether a Data event began with the byte at p: messages often do.
+func (w *window) place(p int) place {
+	if i, found := w.mark(p); found && !w.marks[i].inner {
+		return eventStart
+	}
+	return anywhere
 }
 
 // fills reports whether n bytes at p are all of one Data event: a length prefix that says so is right, whatever it counts.
@@ -163,7 +165,7 @@ func (s *stream) judge(data []byte, w *window, final bool) verdict {
 		return no
 	}
 	if s.role == fromClient {
-		return judgeRequest(data, &s.c.clientID, w.begins(w.scan), final)
+		return judgeRequest(data, &s.c.clientID, w.place(w.scan), final)
 	}
 	return s.judgeAnswer(data, w, final)
 }
@@ -180,7 +182,7 @@ func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
 	correlation := int32(binary.BigEndian.Uint32(body))
 	i := s.c.answers.find(correlation)
 	if i < 0 {
-		if !w.begins(w.scan) {
+		if w.place(w.scan) == anywhere {
 			return no
 		}
 		if !whole {
@@ -218,20 +220,35 @@ func isAnswer(data []byte, size int, key, version int16) bool {
 	}
 	a := newFetchAnswer(version, data[n:], size-n)
 	for a.next() {
-		if !a.odd && plausibleBatch(a.records, a.recordsSize) {
+		if !a.odd && plausibleBatch(a.records, a.recordsSize, false) {
 			return true
 		}
 	}
 	return false
 }
 
-// plausibleBatch reports whether a records field begins like a batch or a message: its length fits in the field and its
-// magic exists.
-func plausibleBatch(records []byte, total int) bool {
-	const lengthAt, magicAt = 8, 16
+// plausibleBatch reports whether a records field begins with a batch or a message whose numbers agree with each other and
+// with the field. sent says that it is a client's: its first batch does not go on behind the field.
+func plausibleBatch(records []byte, total int, sent bool) bool {
+	const (
+		lengthAt, magicAt, attributesAt, lastDeltaAt, countAt = 8, 16, 21, 23, 57
+		headerSize                                            = 61
+	)
 	if len(records) <= magicAt {
 		return false
 	}
 	length := int64(int32(binary.BigEndian.Uint32(records[lengthAt:])))
-	return length > 0 && length <= int64(total) && records[magicAt] <= 2
+	switch magic := records[magicAt]; {
+	case length <= 0 || magic > 2 || sent && lengthAt+4+length > int64(total):
+		return false
+	case magic < 2:
+		return true
+	case len(records) < headerSize:
+		return false
+	}
+	const knownAttributes = 0x7f // bits 0 to 6
+	delta := int64(int32(binary.BigEndian.Uint32(records[lastDeltaAt:])))
+	count := int64(int32(binary.BigEndian.Uint32(records[countAt:])))
+	return length >= headerSize-lengthAt-4 && binary.BigEndian.Uint16(records[attributesAt:]) <= knownAttributes &&
+		count >= 0 && count <= delta+1
 }

@@ -98,7 +98,7 @@ type topicWalk struct {
 	topics, partitions int // left
 	seen               int // partitions read
 	inTopic            bool
-	odd                bool // a topic name that Kafka does not allow
+	odd                bool // a topic name that Kafka does not allow, or no topic id
 	name               []byte
 	id                 [16]byte
 	partition          int32
@@ -133,6 +133,7 @@ func (w *topicWalk) nextPartition() bool {
 func (w *topicWalk) readTopic() {
 	if w.byID {
 		copy(w.id[:], w.take(len(w.id), "topic_id"))
+		w.odd = w.odd || w.ok() && w.id == [16]byte{}
 		return
 	}
 	w.name = w.text("topic")
