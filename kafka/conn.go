@@ -12,6 +12,8 @@ type conn struct {
 	first pcap.Ref    // its first frame
 	guess *recogniser // nil once the connection is known to carry Kafka
 	name  string      // for notes
+	// earlyAck is what was acknowledged in each direction before that: of a late start, answers that are still held back.
+	earlyAck [2]ack
 
 	link    *Link
 	client  reassembly.Direction
@@ -29,6 +31,12 @@ type conn struct {
 type closer struct {
 	seen bool
 	dir  reassembly.Direction // of the first FIN
+}
+
+// ack is how far the receiver of a stream has acknowledged it, by TCP.
+type ack struct {
+	to reassembly.StreamOffset
+	at pcap.Ref // zero: nothing yet
 }
 
 // Indexes of conn.streams and Link.Base.
@@ -54,6 +62,9 @@ func (c *conn) handle(e *reassembly.Event) {
 		c.closer = closer{true, e.Dir}
 	}
 	if c.guess != nil {
+		if e.Kind == reassembly.Ack {
+			c.earlyAck[e.Dir] = ack{e.Offset, e.At}
+		}
 		c.recognise(e)
 		return
 	}
@@ -84,6 +95,7 @@ func (c *conn) open(client reassembly.Direction, late bool) {
 	c.guess = nil
 	c.streams[fromClient] = stream{c: c, role: fromClient}
 	c.streams[fromServer] = stream{c: c, role: fromServer}
+	c.answers.acked = c.earlyAck[client.Other()]
 	c.d.stats.Connections++
 	c.d.emit(&LinkOpened{Seen{Link: l, First: c.first, At: c.first}})
 	if late {

@@ -40,8 +40,7 @@ type pairing struct {
 	held      []heldAnswer
 	heldBytes int
 	unacked   []unackedAnswer
-	ackedTo   reassembly.StreamOffset // what the client's TCP has acknowledged
-	ackedAt   pcap.Ref
+	acked     ack // by the client
 }
 
 // heldAnswer is an answer that came before its request.
@@ -315,8 +314,8 @@ func (c *conn) awaitAck(m *message, p *pending) {
 	}
 	a := &c.answers
 	end := m.start + reassembly.StreamOffset(prefixSize+m.size)
-	if !a.ackedAt.IsZero() && a.ackedTo >= end {
-		c.d.emit(&AnswerAcked{Seen{c.link, a.ackedAt, a.ackedAt}, p.Request})
+	if !a.acked.at.IsZero() && a.acked.to >= end {
+		c.d.emit(&AnswerAcked{Seen{c.link, a.acked.at, a.acked.at}, p.Request})
 		return
 	}
 	if len(a.unacked) >= maxUnacked {
@@ -329,8 +328,8 @@ func (c *conn) awaitAck(m *message, p *pending) {
 // acked takes an acknowledgement of the server's bytes before offset.
 func (c *conn) acked(offset reassembly.StreamOffset, at pcap.Ref) {
 	a := &c.answers
-	if offset > a.ackedTo || a.ackedAt.IsZero() {
-		a.ackedTo, a.ackedAt = offset, at
+	if offset > a.acked.to || a.acked.at.IsZero() {
+		a.acked = ack{offset, at}
 	}
 	n := 0
 	for ; n < len(a.unacked) && a.unacked[n].end <= offset; n++ {
