@@ -1,0 +1,30 @@
+# The usual targets. Everything runs from a plain checkout with Go alone.
+GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+FUZZTIME ?= 20s
+
+.PHONY: build test race lint fuzz update ci
+
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/kdupscan ./cmd/kdupscan
+
+test:
+	go test ./...
+
+race:
+	go test -race ./...
+
+lint:
+	gofmt -l . | tee /dev/stderr | wc -l | grep -qx 0
+	go vet ./...
+	go run $(GOLANGCI_LINT) run
+
+# Each fuzz target for FUZZTIME.
+fuzz:
+	.ci/fuzz $(FUZZTIME)
+
+# Rewrite golden reports and generated captures. Read the difference before you commit it.
+update:
+	go test ./report ./cmd/kdupscan ./kafka/kafkatest -update
+
+ci:
+	.ci/run
