@@ -54,19 +54,32 @@ func damage(places []pcap.Damage) string {
 	var parts []string
 	for i, d := range places {
 		if i == maxDamage {
-			parts = append(parts, fmt.Sprintf("and %s more", count(len(places)-i, "place")))
+			parts = append(parts, "and "+count(len(places)-i, "more place"))
 			break
 		}
-		parts = append(parts, DamageText(d))
+		parts = append(parts, damageText(d))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// DamageText words one damaged place of a capture: what is wrong, after which frame, at which byte, and what it costs.
-func DamageText(d pcap.Damage) string {
+// damageText words one damaged place of a capture: what is wrong, after which frame, at which byte, and what it costs.
+func damageText(d pcap.Damage) string {
 	lost := count(d.Lost, "byte") + " skipped"
 	if d.Lost < 0 {
 		lost = "the rest of the file is lost"
 	}
-	return fmt.Sprintf("%s at byte %d, after frame %d: %s", clean(d.What, 200), d.Offset, d.Frame, lost)
+	return fmt.Sprintf("%s at byte %d, after frame %d: %s", clean(d.What, 2*nameWidth), d.Offset, d.Frame, lost)
+}
+
+// DamageLines has a line for each of the first damaged places of a capture, and one for the rest, for a terminal.
+func DamageLines(c *pcap.Capture) []string {
+	var lines []string
+	for i, d := range c.Damage {
+		if i == maxDamage {
+			lines = append(lines, fmt.Sprintf("%s: damaged in %s", name(c.Name), count(len(c.Damage)-i, "more place")))
+			break
+		}
+		lines = append(lines, name(c.Name)+": "+damageText(d))
+	}
+	return lines
 }

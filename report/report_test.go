@@ -226,6 +226,17 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
+func TestDamageLines(t *testing.T) {
+	c := pcap.Capture{Name: "a\x1b.pcap"}
+	for i := range 8 {
+		c.Damage = append(c.Damage, pcap.Damage{Offset: pcap.FileOffset(100 * i), Frame: pcap.FrameNumber(i), What: "a block of length 3", Lost: 40})
+	}
+	have := DamageLines(&c)
+	if len(have) != maxDamage+1 || have[1] != `a\x1b.pcap: a block of length 3 at byte 100, after frame 1: 40 bytes skipped` || have[maxDamage] != `a\x1b.pcap: damaged in 3 more places` {
+		t.Errorf("have %q", have)
+	}
+}
+
 func TestDisplayFilter(t *testing.T) {
 	for _, test := range []struct {
 		frames []pcap.FrameNumber

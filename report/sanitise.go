@@ -13,6 +13,12 @@ import (
 // and client ids of 32767 bytes; real ones seldom pass 60.
 const nameWidth = 72
 
+// lineWidth is how much of a message a terminal gets: some lines, in case a long path is among them.
+const lineWidth = 400
+
+// Line makes a message that may hold captured strings or file names safe to print on a terminal, in one line.
+func Line(message string) string { return clean(message, lineWidth) }
+
 // clean makes a captured string safe to print in one line: see appendClean. What is wider than max columns ends in "…".
 func clean(s string, max int) string {
 	var b []byte

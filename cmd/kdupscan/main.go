@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kdupscan/kdupscan/report"
 )
 
 // statusMisuse is the exit status of misuse and of input or output that fails.
@@ -55,7 +57,7 @@ stand twice in a partition's log, and what made that happen?`,
 	case errors.As(err, &status):
 		return int(status)
 	}
-	message, _, _ := strings.Cut(err.Error(), "\n")
-	fmt.Fprintf(stderr, "kdupscan: %s\n", message)
+	message, _, _ := strings.Cut(err.Error(), "\n") // cobra adds suggestions in further lines
+	fmt.Fprintf(stderr, "kdupscan: %s\n", report.Line(message))
 	return statusMisuse
 }

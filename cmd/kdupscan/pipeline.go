@@ -33,8 +33,8 @@ const (
 	// chunksAhead is how many chunks there are beside the one of each worker: one being filled, one being merged, and two
 	// so that nobody waits for a slow chunk at once.
 	chunksAhead = 4
-	// framesPerCheck is how many frames are read between looks at the clock and at interruption.
-	framesPerCheck = 4096
+	// framesPerProgress is how many frames are read between looks at the clock.
+	framesPerProgress = 4096
 )
 
 // segment is a segment of the capture, numbered in the order of frames.
@@ -151,12 +151,12 @@ func (p *pipeline) read(ctx context.Context, free <-chan *chunk, send func(*chun
 	}
 	var f pcap.Frame
 	for frames := uint64(0); ; frames++ {
-		if frames%framesPerCheck == 0 {
+		if frames%framesPerProgress == 0 {
 			p.progress(frames)
-			if ctx.Err() != nil {
-				found.add(pcap.Note{Code: CodeInterrupted, At: f.Ref})
-				break
-			}
+		}
+		if ctx.Err() != nil {
+			found.add(pcap.Note{Code: CodeInterrupted, At: f.Ref})
+			break
 		}
 		err := p.source.Next(&f)
 		if errors.Is(err, io.EOF) {

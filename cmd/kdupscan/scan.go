@@ -101,9 +101,9 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, c := range result.Captures {
-		for _, d := range c.Damage {
-			fmt.Fprintf(stderr, "kdupscan: %s: %s\n", c.Name, report.DamageText(d))
+	for i := range result.Captures {
+		for _, damage := range report.DamageLines(&result.Captures[i]) {
+			fmt.Fprintf(stderr, "kdupscan: %s\n", damage)
 		}
 	}
 	options := o.reportOptions(out)

@@ -83,6 +83,13 @@ func TestPortsRestrict(t *testing.T) {
 	}
 }
 
+func TestHostileFileName(t *testing.T) {
+	status, out, errs := runScan(nil, "no\x1b]0;such\x07\nfile\u202e.pcap")
+	if status != statusMisuse || out != "" || strings.Count(errs, "\n") != 1 || strings.ContainsAny(errs, "\x1b\x07\u202e") {
+		t.Errorf("status %d, stderr %q", status, errs)
+	}
+}
+
 // endless is a source that yields one frame again and again.
 type endless struct{ frames pcap.FrameNumber }
 
