@@ -6,7 +6,7 @@ import "github.com/kdupscan/kdupscan/pcap"
 func (a *Assembler) unblock(c *connection, d Direction, to StreamOffset, at pcap.Ref) {
 	s := &c.streams[d]
 	if s.state == held {
-		a.begin(c, d, at)
+		a.begin(c, at)
 		return
 	}
 	a.giveUp(c, d, to, at)
@@ -17,7 +17,7 @@ func (a *Assembler) unblock(c *connection, d Direction, to StreamOffset, at pcap
 func (a *Assembler) flush(c *connection, d Direction, at pcap.Ref) {
 	s := &c.streams[d]
 	if s.state == held {
-		a.begin(c, d, at)
+		a.begin(c, at)
 	}
 	if s.state == started {
 		a.giveUp(c, d, s.end(), at)

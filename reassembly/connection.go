@@ -86,6 +86,16 @@ func (c *connection) restarts(s *Segment) bool {
 	return other.state == started && other.top > 0
 }
 
+// earlier returns the direction whose next thing to deliver was captured first; either where there is none.
+func (c *connection) earlier() Direction {
+	a, okA := c.streams[FromA].ready()
+	b, okB := c.streams[FromB].ready()
+	if okB && (!okA || b.Time < a.Time || b.Time == a.Time && b.Number < a.Number) {
+		return FromB
+	}
+	return FromA
+}
+
 // plausibleAck reports whether an acknowledgement can be true: not before the start, not far beyond what was captured.
 func (s *stream) plausibleAck(offset StreamOffset) bool {
 	return offset >= 0 && offset <= s.top+ackSlack

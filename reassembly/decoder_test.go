@@ -249,6 +249,36 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// A mirror port shows each packet twice, once with a tag: both are segments of one connection.
+func TestMirror(t *testing.T) {
+	build := func(vlan ...uint16) []pcaptest.Packet {
+		c := pcaptest.NewConversation(endpointA, endpointB, time.Unix(0, 0))
+		c.VLAN = vlan
+		c.Handshake()
+		c.Client(content(0, 0, 3000))
+		c.Server(content(1, 0, 5000))
+		c.Ack(pcaptest.FromClient)
+		c.FIN(pcaptest.FromClient)
+		c.FIN(pcaptest.FromServer)
+		c.Ack(pcaptest.FromClient)
+		return c.Packets()
+	}
+	plain, tagged := build(), build(7)
+	var both []pcaptest.Packet
+	for i := range plain {
+		both = append(both, plain[i], tagged[i])
+	}
+	segments, notes := decode(pcaptest.Frames(both...)...)
+	r := run(t, DefaultLimits(), segments)
+	if len(r.conns) != 1 || len(notes) != 0 || len(r.notes) != 0 && !slices.Equal(r.notes, []string{string(CodeRepeat)}) {
+		t.Fatalf("%d connections, notes %v %v", len(r.conns), notes, r.notes)
+	}
+	k := r.conns[1]
+	if !bytes.Equal(k.data[0], content(0, 0, 3000)) || !bytes.Equal(k.data[1], content(1, 0, 5000)) || k.gaps != [2]int64{} {
+		t.Errorf("%d and %d bytes, gaps %v", len(k.data[0]), len(k.data[1]), k.gaps)
+	}
+}
+
 func TestUnsupportedLinkType(t *testing.T) {
 	_, notes := decode(frame(pcap.LinkTypeWiFi, []byte{1, 2, 3}))
 	if !slices.Equal(notes, []string{"link-type-unsupported IEEE802_11"}) {

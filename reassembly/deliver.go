@@ -65,25 +65,33 @@ func (a *Assembler) account(s *stream, size int) {
 
 // drain delivers what waited for next, and the FIN.
 func (a *Assembler) drain(c *connection, d Direction, at pcap.Ref) {
+	for more := true; more; {
+		more = a.step(c, d, at)
+	}
+}
+
+// step delivers one thing that is next in a stream, and reports whether there was one.
+func (a *Assembler) step(c *connection, d Direction, at pcap.Ref) bool {
 	s := &c.streams[d]
 	if s.state != started {
-		return
+		return false
 	}
-	for {
-		if len(s.pending) > 0 && s.pending[0].offset == s.next {
-			p := s.pending[0]
-			a.drop(s)
-			a.deliver(c, d, p.data, p.at)
-		} else if to, cutAt := s.cutAt(); to > s.next {
-			a.gap(c, d, to, Cut, cutAt)
-		} else {
-			break
-		}
+	if len(s.pending) > 0 && s.pending[0].offset == s.next {
+		p := s.pending[0]
+		a.drop(s)
+		a.deliver(c, d, p.data, p.at)
+		return true
+	}
+	if to, cutAt := s.cutAt(); to > s.next {
+		a.gap(c, d, to, Cut, cutAt)
+		return true
 	}
 	if s.finSeen && !s.finished && s.next == s.fin {
 		s.finished = true
 		a.emitEvent(c, Event{Kind: Finish, Dir: d, Offset: s.fin, At: at})
+		return true
 	}
+	return false
 }
 
 // drop takes the first chunk out of the pending ones.

@@ -40,7 +40,9 @@ func (a *Assembler) synchronise(c *connection, d Direction, s *Segment) Directio
 	c.SynSeen = true
 	if fresh {
 		own.fromSYN = true
-		a.start(c, d, s.Seq+1, s.At)
+		c.start(d, s.Seq+1)
+		a.drain(c, d, s.At)
+		a.recall(c, d)
 	}
 	if s.Flags&ACK != 0 && other.nearHeld(s.Ack) {
 		// Not certain: with TCP Fast Open it acknowledges data too.
@@ -51,28 +53,42 @@ func (a *Assembler) synchronise(c *connection, d Direction, s *Segment) Directio
 	return d
 }
 
-// start fixes the sequence number of offset 0 and delivers what was held.
-func (a *Assembler) start(c *connection, d Direction, base uint32, at pcap.Ref) {
+// start fixes the sequence number of offset 0; what was held moves to its offset.
+func (c *connection) start(d Direction, base uint32) {
 	s := &c.streams[d]
 	if s.state == held {
 		s.shift(StreamOffset(int32(s.base - base)))
 	}
 	s.base, s.state, s.stall.kind = base, started, flowing
 	c.Base[d], c.BaseKnown[d] = base, true
-	a.drain(c, d, at)
-	if s.ackSeen {
-		a.acknowledge(c, d, s.ack, s.ackAt)
-	}
 }
 
-// begin starts a held stream at the lowest offset seen.
-func (a *Assembler) begin(c *connection, d Direction, at pcap.Ref) {
-	s := &c.streams[d]
-	if !s.synAcked {
-		a.report(c, CodeLateStart, at, c.endpoint(d).String())
+// begin starts the held streams of c at the lowest offset seen. Both start together and deliver in capture order, lest
+// all answers come before the first request.
+func (a *Assembler) begin(c *connection, at pcap.Ref) {
+	for d := FromA; d <= FromB; d++ {
+		s := &c.streams[d]
+		if s.state != held {
+			continue
+		}
+		if s.fromSYN = s.synAcked; !s.fromSYN {
+			a.report(c, CodeLateStart, at, c.endpoint(d).String())
+		}
+		c.start(d, s.base+uint32(s.low))
 	}
-	s.fromSYN = s.synAcked
-	a.start(c, d, s.base+uint32(s.low), at)
+	for more := true; more; {
+		more = a.step(c, c.earlier(), at)
+	}
+	a.recall(c, FromA)
+	a.recall(c, FromB)
+}
+
+// recall applies the acknowledgement that was seen before the start.
+func (a *Assembler) recall(c *connection, d Direction) {
+	if s := &c.streams[d]; s.state == started && s.ackSeen {
+		s.ackSeen = false
+		a.acknowledge(c, d, s.ack, s.ackAt)
+	}
 }
 
 // acknowledge takes note that the receiver of the bytes of d has all before ack.

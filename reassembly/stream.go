@@ -2,6 +2,7 @@ package reassembly
 
 import (
 	"container/list"
+	"math"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/pcap"
@@ -144,6 +145,20 @@ func (s *stream) cutAt() (to StreamOffset, at pcap.Ref) {
 		to = min(to, s.pending[0].offset)
 	}
 	return to, at
+}
+
+// ready returns the frame of what can be delivered next. A FIN comes after all else, so it has no time of its own.
+func (s *stream) ready() (at pcap.Ref, ok bool) {
+	if s.state != started {
+		return at, false
+	}
+	if len(s.pending) > 0 && s.pending[0].offset == s.next {
+		return s.pending[0].at, true
+	}
+	if to, cutAt := s.cutAt(); to > s.next {
+		return cutAt, true
+	}
+	return pcap.Ref{Time: math.MaxInt64}, s.finSeen && !s.finished && s.next == s.fin
 }
 
 // shift moves all that a held stream has by delta.
