@@ -37,6 +37,7 @@ func (p *pending) request() *Request {
 // pairing ties the answers of one connection to its requests by correlation id.
 type pairing struct {
 	waiting   []pending // oldest first
+	latest    int32     // correlation id of the last request
 	held      []heldAnswer
 	heldBytes int
 	unacked   []unackedAnswer
@@ -125,6 +126,7 @@ func (c *conn) request(m *message) bool {
 	}
 	c.tokens.expected = false
 	m.header = h.size
+	c.answers.latest = h.correlation
 	p := pending{Request: c.newRequest(m, &h)}
 	c.d.stats.Requests++
 	n := c.d.api(h.key, h.version)

@@ -188,7 +188,7 @@ func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
 		if !whole {
 			return unless(final, more)
 		}
-		if _, ok := shapeOf(body); ok || w.fills(w.scan, prefixSize+size) {
+		if _, ok := shapeOf(body); ok || s.c.mayBeOlder(correlation) && w.fills(w.scan, prefixSize+size) {
 			return yes
 		}
 		return no
@@ -204,6 +204,13 @@ func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
 		return yes
 	}
 	return no
+}
+
+// mayBeOlder reports whether a correlation id can be that of a request shortly before those that were seen: clients count.
+func (c *conn) mayBeOlder(correlation int32) bool {
+	const shortly = 1000 // far more than are in flight
+	before := int64(c.answers.latest) - int64(correlation)
+	return c.clientID.known && before >= 0 && before <= shortly
 }
 
 // isAnswer reports whether data is an answer of that kind; of long ones the front suffices.
