@@ -77,9 +77,9 @@ func TestOrders(t *testing.T) {
 
 		{"late start", "A0+5 A5+5 @150ms A10+5", opened + "A0-5 A5-10 A10-15 close:end", "tcp-late-start"},
 		{"late start, first two swapped", "A5+5 A0+5 @150ms A10+5", opened + "A0-5 A5-10 A10-15 close:end", "tcp-late-start"},
-		{"late start in the middle (offsets of the script are others, hence the x)", "A100+5 B900+5 @150ms A105+5 B905+5", opened + "A0-5x B0-5x A5-10x B5-10x close:end", "tcp-late-start tcp-late-start"},
-		{"late start, in capture order", "B900+5 A100+5 B905+5 A105+5 B910+5 @150ms A110+5", "openB B0-5x A0-5x B5-10x A5-10x B10-15x A10-15x close:end", "tcp-late-start tcp-late-start"},
-		{"late start, both ends", "A100+5 AF105 B900+5 BF905 @150ms Aa906", opened + "A0-5x B0-5x finA5 finB5 ackB5 close:fin", "tcp-late-start tcp-late-start"},
+		{"late start in the middle (offsets of the script are others, hence the x)", "A100+5 B900+5 @150ms A105+5 B905+5", opened + "A0-5x B0-5x A5-10x B5-10x close:end", "tcp-late-start"},
+		{"late start, in capture order", "B900+5 A100+5 B905+5 A105+5 B910+5 @150ms A110+5", "openB B0-5x A0-5x B5-10x A5-10x B10-15x A10-15x close:end", "tcp-late-start"},
+		{"late start, both ends", "A100+5 AF105 B900+5 BF905 @150ms Aa906", opened + "A0-5x B0-5x finA5 finB5 ackB5 close:fin", "tcp-late-start"},
 		{"late start, many segments", "A0+5 " + quiet, opened + "A0-5 close:end", "tcp-late-start"},
 		{"keep-alive", hello + "A0+5 A4+1x Ba5 A4+0 A5+5", opened + "A0-5 ackA5 A5-10 close:end", ""},
 		{"zero-window probe of a byte", hello + "A0+5 A5+1 Ba5 A5+10", opened + "A0-5 A5-6 ackA5 A5-6:again A6-15 close:end", ""},

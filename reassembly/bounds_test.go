@@ -156,7 +156,7 @@ func TestLongStream(t *testing.T) {
 	a.Finish()
 	check.finish()
 	if end != size*count {
-		t.Errorf("stream ends at %d, want %d", end, size*count)
+		t.Errorf("stream ends at %d, want %d", end, int64(size*count))
 	}
 }
 

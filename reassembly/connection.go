@@ -13,6 +13,7 @@ type connection struct {
 	flow        flow
 	streams     [2]stream // by Direction
 	opened      bool      // Open was emitted; A and B are final
+	late        bool      // a late start was noted
 	established bool      // more than a SYN and its answer was seen
 	seen        [2]bool   // segments from A, from B
 	reset       bool      // by resetBy, at resetAt; closes once nothing is missing

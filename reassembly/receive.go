@@ -71,8 +71,9 @@ func (a *Assembler) begin(c *connection, at pcap.Ref) {
 		if s.state != held {
 			continue
 		}
-		if s.fromSYN = s.synAcked; !s.fromSYN {
-			a.report(c, CodeLateStart, at, c.endpoint(d).String())
+		if s.fromSYN = s.synAcked; !s.fromSYN && !c.late {
+			c.late = true
+			a.report(c, CodeLateStart, at, "")
 		}
 		c.start(d, s.base+uint32(s.low))
 	}
