@@ -3,6 +3,7 @@ package reassembly
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -34,7 +35,7 @@ func replay(t testing.TB, path string) (*checker, map[pcap.Code]int) {
 	d := NewDecoder(DefaultLimits(), note)
 	for f := (pcap.Frame{}); ; {
 		if err := reader.Next(&f); err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				t.Logf("%s: %v", path, err)
 			}
 			break

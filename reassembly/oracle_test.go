@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,9 +23,8 @@ type streams struct {
 }
 
 type oracleStream struct {
-	all      *streams
-	names    [2]string
-	finished bool
+	all   *streams
+	names [2]string
 }
 
 func (s *streams) New(network, transport gopacket.Flow, _ *layers.TCP, _ oracle.AssemblerContext) oracle.Stream {
@@ -104,9 +104,15 @@ func TestGopacketOracle(t *testing.T) {
 		"tcp-rst-unacked-stream-01-raw__input.pcap":          true,
 		"tcp-rst-unacked-stream-04-gap-ips__input.pcap":      true,
 	}
+	if strconv.IntSize == 32 {
+		t.Skip("gopacket/reassembly loses streams where int has 32 bits")
+	}
 	compared, total := 0, int64(0)
-	filepath.WalkDir(shared, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(entry.Name(), ".pcap") || strings.HasSuffix(entry.Name(), ".json") || differs[entry.Name()] {
+	err := filepath.WalkDir(shared, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() || !strings.Contains(entry.Name(), ".pcap") || strings.HasSuffix(entry.Name(), ".json") || differs[entry.Name()] {
 			return nil
 		}
 		check, notes := replay(t, path)
@@ -133,8 +139,8 @@ func TestGopacketOracle(t *testing.T) {
 		}
 		return nil
 	})
-	if compared == 0 {
-		t.Skip("no captures")
+	if err != nil || compared == 0 {
+		t.Skip("no captures: ", err)
 	}
 	t.Logf("%d streams, %d bytes", compared, total)
 }

@@ -2,6 +2,7 @@ package reassembly
 
 import (
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/google/gopacket"
@@ -56,7 +57,7 @@ func TestTunnels(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			header := &layers.TCP{SrcPort: 40000, DstPort: 9092, Seq: 11, Ack: 22, ACK: true, PSH: true, Window: 33,
 				Options: []layers.TCPOption{{OptionType: layers.TCPOptionKindNop}, {OptionType: layers.TCPOptionKindNop}}}
-			all := append(test.layers, header, gopacket.Payload("payload"))
+			all := append(slices.Clone(test.layers), header, gopacket.Payload("payload"))
 			buffer := gopacket.NewSerializeBuffer()
 			if err := gopacket.SerializeLayers(buffer, gopacket.SerializeOptions{FixLengths: true}, all...); err != nil {
 				t.Fatal(err)
