@@ -25,7 +25,7 @@ var (
 //	A0+5/2     the same, of which snaplen left two bytes
 //	A0+5a7     the same, acknowledging B's bytes before 7
 //	Aa7        no bytes, acknowledging
-//	AF5  AR5   FIN, RST at offset 5 (with a7: acknowledging as well)
+//	AF5  AR5   FIN, RST at offset 5 (with +3: with payload; with a7: acknowledging as well)
 //	@50ms      time passes
 //	A=100      initial sequence number of A from here on, as if a new connection
 type script struct {
@@ -95,10 +95,13 @@ func (p *script) body(s *Segment, side int, body string) error {
 		}
 	case body[0] == 'F':
 		s.Flags |= FIN
-		body = body[1:] + "+0"
+		body = body[1:]
 	case body[0] == 'R':
 		s.Flags |= RST
-		body = body[1:] + "+0"
+		body = body[1:]
+	}
+	if !strings.Contains(body, "+") {
+		body += "+0"
 	}
 	body, other := strings.CutSuffix(body, "x")
 	body, captured, isCut := strings.Cut(body, "/")
