@@ -144,8 +144,8 @@ func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
 		if earlier == s {
 			break
 		}
-		if r := earlier.reply(); r != nil && r.BaseOffset == a.BaseOffset {
-			return true
+		if r := earlier.reply(); r != nil && r.BaseOffset == a.BaseOffset && (r.ErrorCode == 0 || a.LogAppendTime >= 0) {
+			return true // after an error, -1 says that the batch was truncated and stored there anew
 		}
 	}
 	switch b.p.timestamps {

@@ -97,7 +97,15 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	if len(f.sends) > 0 && len(l.sends) == 0 && !f.openAt(forever) {
 		return ""
 	}
+	if c.p.readWithGaps() {
+		return "" // with content alone to go by, a third copy in a gap would undo it
+	}
 	return UnknownCause
+}
+
+// readWithGaps reports whether the capture lacks answers to those who read the partition.
+func (p *partition) readWithGaps() bool {
+	return slices.ContainsFunc(p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(0) })
 }
 
 // wholeEqual reports whether two batches hold the same records with the same timestamps.

@@ -71,7 +71,7 @@ func (p *partition) lowerBound(f *batch) (int64, bool) {
 		b := c.batch
 		earlier := c.at < f.first.Time
 		ordered := f.idempotent() && b.id.producer == f.id.producer && b.id.epoch == f.id.epoch && sequenceBefore(b.id.last, f.id.base)
-		if b != f && !c.uncertain && (earlier || ordered) {
+		if b != f && (earlier && !c.uncertain || ordered) {
 			lower = max(lower, c.to)
 		}
 	}
@@ -177,48 +177,64 @@ func (b *batch) unresolved() bool {
 }
 
 // refusalCertain reports whether a batch that was refused at every send seen cannot have an earlier send that the capture
-// lacks: the batch before it is acknowledged in the capture, or it is the first of its epoch, and no stream of its client has
-// a gap in between.
+// lacks: the run of sequences that it belongs to is seen from a batch on that was acknowledged, or from the start of its
+// epoch, and no stream of its client has a gap since.
 func (b *batch) refusalCertain() bool {
-	var since pcap.Timestamp
-	certain := false
-	for _, prev := range b.p.batches {
-		if !prev.precedes(b) {
-			continue
-		}
-		for _, s := range prev.sends {
-			if a := s.reply(); a != nil && a.ErrorCode == 0 && a.At.Time <= b.sends[len(b.sends)-1].sent.At.Time {
-				certain, since = true, max(since, s.sent.At.Time)
-			}
-		}
-	}
-	if b.idempotent() && b.id.base == 0 {
-		certain = true
-	}
-	if !b.idempotent() && !certain {
+	if !b.idempotent() {
 		// Without sequences nothing tells what came before. A late start alone is no reason to suspect a hidden send.
-		certain, since = true, 0
+		return !b.p.j.gapOf(b, b.previousOK())
 	}
-	return certain && !b.p.j.gapOf(b, since)
+	since := b.first.Time
+	run := b
+	for steps := 0; run.id.base != 0; steps++ {
+		run = run.predecessor()
+		if run == nil || steps > len(b.p.batches) { // hostile sequences can run in a ring
+			return false
+		}
+		since = min(since, run.first.Time)
+		if run.answeredOK(b.lastSent()) {
+			break
+		}
+	}
+	return !b.p.j.gapOf(b, since)
 }
 
-// precedes reports whether the batch is the one before b: by sequence, or of the same client where there is none.
-func (b *batch) precedes(next *batch) bool {
-	if len(b.sends) == 0 || b == next {
-		return false
+// predecessor returns the batch sent with the sequences just before b's, nil if none was seen.
+func (b *batch) predecessor() *batch {
+	end := identity{b.id.producer, b.id.epoch, 0, int32((int64(b.id.base) - 1) & 0x7fffffff)}
+	for _, o := range b.p.byEnd[end] {
+		if o != b && len(o.sends) > 0 {
+			return o
+		}
 	}
-	if next.idempotent() {
-		return b.id.producer == next.id.producer && b.id.epoch == next.id.epoch && sequenceAfter(b.id.last) == next.id.base
-	}
-	return !b.idempotent() && before(b, next) && sameClient(b, next)
+	return nil
 }
 
-func sequenceAfter(s int32) int32 { return int32((int64(s) + 1) & 0x7fffffff) }
+// answeredOK reports whether an OK for the batch was seen by t.
+func (b *batch) answeredOK(t pcap.Timestamp) bool {
+	return slices.ContainsFunc(b.sends, func(s *send) bool {
+		a := s.reply()
+		return a != nil && a.ErrorCode == 0 && a.At.Time <= t
+	})
+}
+
+func (b *batch) lastSent() pcap.Timestamp { return b.sends[len(b.sends)-1].sent.At.Time }
+
+// previousOK returns when the client last sent a batch to the partition that was acknowledged before b, 0 if none was seen.
+func (b *batch) previousOK() pcap.Timestamp {
+	var at pcap.Timestamp
+	for _, o := range b.p.batches {
+		if o != b && !o.idempotent() && len(o.sends) > 0 && before(o, b) && sameClient(o, b) && o.answeredOK(b.lastSent()) {
+			at = max(at, o.first.Time)
+		}
+	}
+	return at
+}
 
 // gapOf reports whether a stream of the batch's client has a gap between since and the batch's last send.
 func (j *judgement) gapOf(b *batch, since pcap.Timestamp) bool {
 	cl, _ := b.client()
-	until := b.sends[len(b.sends)-1].sent.At.Time
+	until := b.lastSent()
 	for _, l := range j.c.links {
 		if l.client() == cl && l.gapBetween(since, until) {
 			return true

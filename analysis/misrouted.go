@@ -83,9 +83,7 @@ func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
 
 // belongs reports whether a batch's sequence continues, or is continued by, another batch of the partition.
 func (b *batch) belongs() bool {
-	return slices.ContainsFunc(b.p.batches, func(o *batch) bool {
-		return o.precedes(b) || b.precedes(o)
-	})
+	return b.predecessor() != nil || slices.ContainsFunc(b.p.batches, func(o *batch) bool { return len(o.sends) > 0 && o.predecessor() == b })
 }
 
 // foreign reports whether the partition's own sequences leave no place for the batch: its neighbour by sequence is not next to

@@ -23,6 +23,7 @@ type partition struct {
 
 	batches    []*batch // in the order of their first sends; those only fetched stand behind, by offset
 	byIdentity map[identity][]*batch
+	byEnd      map[identity][]*batch // by the last sequence; base is 0 in the keys
 	log        claims
 	timestamps timestampType
 	chains     *chains // nil for internal topics
@@ -44,6 +45,9 @@ type identity struct {
 	epoch      int16
 	base, last int32
 }
+
+// end is the key of byEnd.
+func (id identity) end() identity { id.base = 0; return id }
 
 // batch is a logical batch: one identity and content, however often it was sent or seen. Without a producer id each send
 // is a batch of its own.
@@ -101,7 +105,7 @@ func (p *partition) build() {
 	slices.SortStableFunc(p.marks, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
 	slices.SortStableFunc(p.leaders, func(a, b leaderSeen) int { return cmp.Compare(a.at.Time, b.at.Time) })
 	p.sends = mergeLegs(p.sends)
-	p.byIdentity = map[identity][]*batch{}
+	p.byIdentity, p.byEnd = map[identity][]*batch{}, map[identity][]*batch{}
 	for _, s := range p.sends {
 		p.addSend(s)
 	}
@@ -128,6 +132,7 @@ func (p *partition) addSend(s *send) {
 		p.batches = append(p.batches, b)
 		if kb.Idempotent() {
 			p.byIdentity[id] = append(p.byIdentity[id], b)
+			p.byEnd[id.end()] = append(p.byEnd[id.end()], b)
 		}
 	}
 	b.sends = append(b.sends, s)

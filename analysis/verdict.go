@@ -63,12 +63,6 @@ func (c *chains) judgeChain(root *node) (duplicate, bool) {
 			d.copies = append(d.copies, one)
 		}
 	})
-	slices.SortStableFunc(d.copies, func(a, b copyOf) int {
-		if before(a.b, b.b) {
-			return -1
-		}
-		return 1
-	})
 	later := c.laterCopy(d.copies)
 	if later <= 0 {
 		return d, false
