@@ -3,9 +3,11 @@ package kafka
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
+	"math/rand"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +22,12 @@ import (
 
 // readCapture runs a capture through all layers up to this one. It returns false if the file is no capture.
 func readCapture(t testing.TB, path string) (outcome, bool) {
+	t.Helper()
+	return readSpoilt(t, path, func(*reassembly.Segment) bool { return true })
+}
+
+// readSpoilt is readCapture with segments changed, or left out where spoil returns false.
+func readSpoilt(t testing.TB, path string, spoil func(*reassembly.Segment) bool) (outcome, bool) {
 	t.Helper()
 	var o outcome
 	source, err := pcap.Open([]string{path}, nil)
@@ -39,7 +47,11 @@ func readCapture(t testing.TB, path string) (outcome, bool) {
 	assembler := reassembly.NewAssembler(reassembly.DefaultLimits(), d.Handle, silent)
 	var f pcap.Frame
 	for source.Next(&f) == nil {
-		segments.Decode(&f, assembler.Push)
+		segments.Decode(&f, func(s *reassembly.Segment) {
+			if spoil(s) {
+				assembler.Push(s)
+			}
+		})
 	}
 	assembler.Finish()
 	o.stats = d.Stats()
@@ -186,5 +198,71 @@ func TestExchangesOfYaklang(t *testing.T) {
 	diff(t, crcs[105], crcs[108]) // the same batches again, without acks
 	if n := o.stats.ProducedBatches + o.stats.FetchedBatches; n != 10 {
 		t.Errorf("%d batches, want 10", n)
+	}
+}
+
+// The observations of each connection come in the order of the frames that completed them.
+func TestOrderOfObservations(t *testing.T) {
+	paths, _ := filepath.Glob(filepath.Join("..", "..", "shared", "captures", "lab", "*.pcap*"))
+	for _, path := range paths {
+		o, ok := readCapture(t, path)
+		if !ok {
+			t.Errorf("%s: not read", path)
+			continue
+		}
+		last := map[*Link]pcap.Ref{}
+		for _, obs := range o.observations {
+			w := obs.Where()
+			if before(w.At, last[w.Link]) || before(w.At, w.First) {
+				t.Errorf("%s: %T at frame %d–%d after frame %d", path, obs, w.First.Number, w.At.Number, last[w.Link].Number)
+			}
+			last[w.Link] = w.At
+		}
+	}
+}
+
+// pairs returns what was answered to which request, by connection, correlation id and position.
+func pairs(o outcome) map[string]bool {
+	set := map[string]bool{}
+	for _, a := range of[*BatchAnswered](o) {
+		if a.Request != nil {
+			set[fmt.Sprint(a.Link.Client, a.Link.Server, a.Request.Seq, a.CorrelationID, a.Topic, a.Partition, a.ErrorCode, a.BaseOffset)] = true
+		}
+	}
+	for _, f := range of[*BatchFetched](o) {
+		if f.Request != nil && f.Batch.NotCompared == Compared {
+			set[fmt.Sprint(f.Link.Client, f.Link.Server, f.Request.Seq, f.CorrelationID, f.Topic, f.Partition, f.Batch.BaseOffset, f.Batch.CRC)] = true
+		}
+	}
+	return set
+}
+
+// Packets that are lost, or cut by a snaplen, from captures of real clients hide things but make nothing up.
+func TestLossInRealCaptures(t *testing.T) {
+	for _, name := range []string{"c01.pcap", "c12.pcapng", "c14b.pcap", "c18.pcap", "c19b.pcap"} {
+		path := filepath.Join("..", "..", "shared", "captures", "lab", name)
+		whole, ok := readCapture(t, path)
+		if !ok {
+			t.Skip("no captures")
+		}
+		want := pairs(whole)
+		for damage, spoil := range map[string]func(*reassembly.Segment, *rand.Rand) bool{
+			"loss of 1%":  func(s *reassembly.Segment, r *rand.Rand) bool { return r.Intn(100) > 0 },
+			"loss of 10%": func(s *reassembly.Segment, r *rand.Rand) bool { return r.Intn(10) > 0 },
+			"snaplen 200": func(s *reassembly.Segment, r *rand.Rand) bool {
+				s.Payload = s.Payload[:min(len(s.Payload), 146)]
+				return true
+			},
+		} {
+			random := rand.New(rand.NewSource(4))
+			o, _ := readSpoilt(t, path, func(s *reassembly.Segment) bool { return spoil(s, random) })
+			got := pairs(o)
+			for p := range got {
+				if !want[p] {
+					t.Errorf("%s, %s: made up %s", name, damage, p)
+				}
+			}
+			t.Logf("%s, %s: %d pairs of %d, %d batches sent of %d", name, damage, len(got), len(want), o.stats.ProducedBatches, whole.stats.ProducedBatches)
+		}
 	}
 }

@@ -123,6 +123,7 @@ func (c *conn) readFetchRequest(m *message, p *pending) reading {
 	} else if w.version <= 14 && w.at >= 4 {
 		asked.replicaID = w.replicaID
 	}
+	m.fault = w.err()
 	return w.reading()
 }
 
@@ -273,6 +274,7 @@ func (c *conn) readFetchAnswer(m *message, p *pending) reading {
 	} else if !c.fetches.grant(asked.session, w.sessionID) {
 		c.note(CodeFetchSessionFull, m.at, "", 1)
 	}
+	m.fault = w.err()
 	return w.reading()
 }
 

@@ -15,6 +15,7 @@ type message struct {
 	size      int                     // bytes behind the length prefix, on the wire; len(data) is less where bytes are missing
 	torn      bool                    // the connection ended before it was whole
 	header    int                     // bytes of data that are the header, once that is read
+	fault     error                   // what of its body could not be read, and where in the body, if that is known
 }
 
 // whole reports whether the capture has all of the message.

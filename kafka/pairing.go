@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/pcap"
@@ -135,13 +136,13 @@ func (c *conn) request(m *message) bool {
 	case !decodesRequest(h.key):
 	case !knownVersion(h.key, h.version):
 		n.Undecoded++
-		c.note(CodeAPIVersionUnknown, m.at, APIName(h.key), 1)
+		c.note(CodeAPIVersionUnknown, m.at, fmt.Sprintf("%s v%d", APIName(h.key), h.version), 1)
 	default:
 		read := c.readRequest(m, &p)
 		if read == unread || read == partly && m.whole() {
 			n.Undecoded++
 		}
-		c.noteUndecodable(m, h.key, read)
+		c.noteUndecodable(m, &p, "request", read)
 	}
 	c.afterRequest(m, &h, &p)
 	return true
@@ -177,9 +178,10 @@ func (c *conn) afterRequest(m *message, h *requestHeader, p *pending) {
 	if len(c.answers.waiting) >= c.d.limits.MaxPending {
 		c.note(CodePendingFull, m.at, "", 1)
 		c.d.stats.Unanswered++
-		if c.answers.remove(0); len(c.answers.waiting) >= c.d.limits.MaxPending {
+		if len(c.answers.waiting) == 0 {
 			return
 		}
+		c.answers.remove(0)
 	}
 	c.answers.waiting = append(c.answers.waiting, *p)
 	for i := range c.answers.held {
@@ -229,7 +231,7 @@ func (c *conn) answerTo(m *message, i int) {
 	m.header = answerHeaderSize(m.data, p.APIKey, p.APIVersion)
 	if knownVersion(p.APIKey, p.APIVersion) && m.header >= 0 {
 		read = c.readAnswer(m, &p)
-		c.noteUndecodable(m, p.APIKey, read)
+		c.noteUndecodable(m, &p, "answer", read)
 	}
 	if read == fully {
 		return
@@ -241,10 +243,15 @@ func (c *conn) answerTo(m *message, i int) {
 }
 
 // noteUndecodable reports a message that is there and could not be read to its end.
-func (c *conn) noteUndecodable(m *message, key int16, read reading) {
-	if read != fully && m.whole() {
-		c.note(CodeMessageUndecodable, m.at, APIName(key), 1)
+func (c *conn) noteUndecodable(m *message, p *pending, what string, read reading) {
+	if read == fully || !m.whole() {
+		return
 	}
+	detail := fmt.Sprintf("%s v%d %s", APIName(p.APIKey), p.APIVersion, what)
+	if m.fault != nil {
+		detail += ": " + m.fault.Error()
+	}
+	c.note(CodeMessageUndecodable, m.at, detail, 1)
 }
 
 // hold keeps a copy of an answer whose request may still come.

@@ -67,6 +67,7 @@ func (c *conn) readProduceRequest(m *message, p *pending) reading {
 		}
 	}
 	p.silent = w.acks == 0
+	m.fault = w.err()
 	return w.reading()
 }
 
@@ -158,6 +159,7 @@ func (c *conn) readProduceAnswer(m *message, p *pending) reading {
 		c.leaderNamed(m, topic, w.partition, w.leader, FromProduceAnswer)
 	}
 	c.endpointsNamed(m, w.brokers)
+	m.fault = w.err()
 	return w.reading()
 }
 

@@ -137,7 +137,7 @@ func (s *stream) scan(final bool) {
 		if v == yes {
 			s.seek = nil
 			chunks := w.chunks(w.scan)
-			s.found(w, chunks[0].at)
+			s.found(w, chunks[len(chunks)-1].at)
 			slices.Reverse(chunks)
 			s.work = append(s.work, chunks...)
 			return
@@ -185,13 +185,11 @@ func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
 		if w.place(w.scan) == anywhere {
 			return no
 		}
-		if !whole {
-			return unless(final, more)
-		}
-		if _, ok := shapeOf(body); ok || s.c.mayBeOlder(correlation) && w.fills(w.scan, prefixSize+size) {
+		if whole && s.c.mayBeOlder(correlation) && w.fills(w.scan, prefixSize+size) {
 			return yes
 		}
-		return no
+		v := judgeShape(body, size)
+		return unless(v == more && (final || len(body) >= guessWindow), v)
 	}
 	p := &s.c.answers.waiting[i]
 	if isAnswer(body, size, p.APIKey, p.APIVersion) {
@@ -211,51 +209,4 @@ func (c *conn) mayBeOlder(correlation int32) bool {
 	const shortly = 1000 // far more than are in flight
 	before := int64(c.answers.latest) - int64(correlation)
 	return c.clientID.known && before >= 0 && before <= shortly
-}
-
-// isAnswer reports whether data is an answer of that kind; of long ones the front suffices.
-func isAnswer(data []byte, size int, key, version int16) bool {
-	n := answerHeaderSize(data, key, version)
-	if n < 0 {
-		return false
-	}
-	if len(data) == size {
-		return exactAnswer(key, version, data[n:])
-	}
-	if key != keyFetch || !knownVersion(key, version) {
-		return false
-	}
-	a := newFetchAnswer(version, data[n:], size-n)
-	for a.next() {
-		if !a.odd && plausibleBatch(a.records, a.recordsSize, false) {
-			return true
-		}
-	}
-	return false
-}
-
-// plausibleBatch reports whether a records field begins with a batch or a message whose numbers agree with each other and
-// with the field. sent says that it is a client's: its first batch does not go on behind the field.
-func plausibleBatch(records []byte, total int, sent bool) bool {
-	const (
-		lengthAt, magicAt, attributesAt, lastDeltaAt, countAt = 8, 16, 21, 23, 57
-		headerSize                                            = 61
-	)
-	if len(records) <= magicAt {
-		return false
-	}
-	length := int64(int32(binary.BigEndian.Uint32(records[lengthAt:])))
-	switch magic := records[magicAt]; {
-	case length <= 0 || magic > 2 || sent && lengthAt+4+length > int64(total):
-		return false
-	case magic < 2:
-		return true
-	case len(records) < headerSize:
-		return false
-	}
-	const knownAttributes = 0x7f // bits 0 to 6
-	delta := int64(int32(binary.BigEndian.Uint32(records[lastDeltaAt:])))
-	count := int64(int32(binary.BigEndian.Uint32(records[countAt:])))
-	return length >= headerSize-lengthAt-4 && binary.BigEndian.Uint16(records[attributesAt:]) <= knownAttributes &&
-		count >= 0 && count <= delta+1
 }

@@ -25,7 +25,7 @@ func TestAnyLoss(t *testing.T) {
 		for i, turn := range turns {
 			for b := turn.bytes; len(b) > 0; {
 				n := 1 + random.Intn(len(b))
-				if i < len(turns)-4 && (round%2==1 || i > 1) && random.Intn(8) == 0 {
+				if i < len(turns)-4 && (round%2 == 1 || i > 1) && random.Intn(8) == 0 {
 					s.gap(turn.dir, n)
 					lost[turn.dir] += int64(n)
 				} else {
