@@ -28,6 +28,7 @@ type Correlator struct {
 	topics    *topics
 	producers *producers
 	window    window
+	alerted   alerted
 }
 
 // New returns a Correlator without history.
@@ -46,6 +47,7 @@ func New(o Options) *Correlator {
 		topics:    newTopics(),
 		producers: newProducers(),
 		window:    window{budget: o.Memory},
+		alerted:   alerted{verdicts: map[string]Verdict{}},
 	}
 }
 
@@ -129,6 +131,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 		return
 	}
 	h.sends = append(h.sends, s)
+	h.watch(o.Batch)
 	if o.Acks != 0 {
 		c.requests[o.Request] = append(c.requests[o.Request], s)
 		l.asked(o.Request)
@@ -146,7 +149,17 @@ func (c *Correlator) answered(o *kafka.BatchAnswered) {
 	for _, s := range c.requests[o.Request] {
 		if s.answer == nil && s.sent.Partition == o.Partition && sameTopic(s.sent.Topic, o.Topic) {
 			s.answer = o
+			c.heard(s)
 		}
+	}
+}
+
+// heard notes an answer that may lead to a resend.
+func (c *Correlator) heard(s *send) {
+	h := c.history(s.sent.Link, s.sent.Topic, s.sent.Partition)
+	h.changed = true
+	if s.answer.ErrorCode != 0 || slow(s, s.answer.At) {
+		h.troubled = true
 	}
 }
 
@@ -164,6 +177,10 @@ func (c *Correlator) acked(o *kafka.AnswerAcked) {
 func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	l.closed, l.reason = o.At, o.Reason
 	for r := range l.open {
+		for _, s := range c.requests[r] {
+			h := c.history(s.sent.Link, s.sent.Topic, s.sent.Partition)
+			h.troubled, h.changed = true, true
+		}
 		delete(c.requests, r)
 	}
 	clear(l.open)
@@ -172,6 +189,7 @@ func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
 	h := c.history(o.Link, o.Topic, o.Partition)
 	if h.sight(o, l, c.arrivals) {
+		h.changed = true
 		c.grew(sightingCost + int64(len(o.Batch.Records))*recordCost)
 	}
 	c.producers.sighted(o)

@@ -25,6 +25,10 @@ type history struct {
 	marks     []highWatermark
 	leaders   []leaderSeen
 	aborted   map[kafka.AbortedTransaction]bool
+
+	troubled     bool     // something went wrong here: a batch may be sent again
+	changed      bool     // since alerts were last looked for
+	lastProducer identity // of the last batch sent, without sequences
 }
 
 // send is one batch of one Produce request, with its answer.

@@ -12,6 +12,7 @@ import (
 // judgement turns the history into findings. It reads the correlator's state and changes none of it.
 type judgement struct {
 	c          *Correlator
+	only       map[partitionKey]bool // judge these alone; nil: all
 	partitions []*partition
 	byKey      map[partitionKey]*partition
 	found      []judged // sorted as the report wants them
@@ -37,7 +38,9 @@ func newJudgement(c *Correlator) *judgement {
 func (j *judgement) run() {
 	j.c.topics.tieByTraffic(j.c)
 	for _, h := range j.c.inOrder {
-		j.divide(h)
+		if j.only == nil || j.only[j.c.topics.key(h.key, forever)] {
+			j.divide(h)
+		}
 	}
 	for _, p := range j.partitions {
 		p.build()
@@ -126,10 +129,7 @@ func (j *judgement) divide(h *history) {
 
 func (j *judgement) partition(cluster string, h historyKey, at pcap.Timestamp) *partition {
 	topic := j.c.topics.resolve(cluster, h.topic, at)
-	key := partitionKey{partition: h.partition, id: topic.ID}
-	if topic.ID == [16]byte{} {
-		key.cluster, key.name, key.era = cluster, topic.Name, j.c.topics.era(topic.Name, at)
-	}
+	key := j.c.topics.keyOf(cluster, topic, h.partition, at)
 	p := j.byKey[key]
 	if p == nil {
 		p = &partition{j: j, cluster: cluster, topic: topic, number: h.partition, aborted: map[kafka.AbortedTransaction]bool{}}

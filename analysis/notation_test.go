@@ -26,7 +26,8 @@ import (
 // Connections. Lower-case letters name the process, the digits its broker, each ' a further connection of the pair: p1, p2,
 // p1'. A process has an address and a client id (its letters). "p.q1" is process q at the address of p.
 //
-//	CONN > T/P BATCH [T/P BATCH …] [acks=N] [txn=ID] [torn] [same=CONN] [NAME=…]   Produce; acks -1 unless told; same=: NAT or proxy leg of that connection's last request
+//	CONN > T/P BATCH [T/P BATCH …] [acks=N] [txn=ID] [torn] [proxy=CONN] [nat=CONN]   Produce; acks -1 unless told;
+//	       proxy=: that connection's last request, passed on by a proxy; nat=: the same seen under another address pair
 //	CONN < RESULT [RESULT …] [unacked]    answers the oldest open request, a result for each batch, and the client's TCP acknowledges it
 //	       =100 OK   =100~ OK, log append time of a recognised retry (R4)   =100~900 OK, log append time 900 ms   =-1 OK without offset
 //	       6 error without offset   6=100 error with offset   ? no answer was seen, the next one is for the next request
@@ -248,8 +249,8 @@ func (s *script) send(c *conn, words []string) error {
 			whole.Acks = int16(n)
 		case option && key == "txn":
 			whole.TransactionalID = &value
-		case option && key == "same":
-			err = s.leg(p.request, value)
+		case option && (key == "proxy" || key == "nat"):
+			err = s.leg(c, p.request, value, key == "nat")
 		case len(topics) == len(batches):
 			t, n, e := topicPartition(w)
 			topics, partitions, err = append(topics, t), append(partitions, n), e
@@ -277,13 +278,16 @@ func (s *script) send(c *conn, words []string) error {
 	return nil
 }
 
-// leg makes a request the same exchange as the last one of another connection.
-func (s *script) leg(r *kafka.Request, name string) error {
+// leg makes a request the same exchange as the last one of another connection. NAT keeps the TCP sequence numbers too.
+func (s *script) leg(c *conn, r *kafka.Request, name string, nat bool) error {
 	other := s.conns[name]
 	if other == nil || other.last == nil {
 		return fmt.Errorf("no request on %s", name)
 	}
 	r.CorrelationID, r.ClientID = other.last.request.CorrelationID, other.last.request.ClientID
+	if nat {
+		r.Seq, c.link.Base = other.last.request.Seq, other.link.Base
+	}
 	return nil
 }
 

@@ -103,7 +103,7 @@ func (p *partition) build() {
 		return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
 	})
 	slices.SortStableFunc(p.marks, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
-	slices.SortStableFunc(p.leaders, func(a, b leaderSeen) int { return cmp.Compare(a.at.Time, b.at.Time) })
+	sortLeaders(p.leaders)
 	p.sends = mergeLegs(p.sends)
 	p.byIdentity, p.byEnd = map[identity][]*batch{}, map[identity][]*batch{}
 	for _, s := range p.sends {
@@ -112,7 +112,36 @@ func (p *partition) build() {
 	p.mergeSightings()
 	p.timestamps = p.timestampType()
 	p.joinSightings()
+	p.addStoredEpochs()
 	p.log = p.claims()
+}
+
+// addStoredEpochs adds what the log says of leaders: a batch that was seen to be sent stands under the leader epoch of the
+// broker that appended it.
+func (p *partition) addStoredEpochs() {
+	last := int32(-1)
+	for _, b := range p.batches {
+		if len(b.sends) == 0 || len(b.views) == 0 || b.views[0].leaderEpoch < 0 || b.views[0].leaderEpoch == last {
+			continue
+		}
+		last = b.views[0].leaderEpoch
+		p.leaders = append(p.leaders, leaderSeen{position(&b.appendedBy().sent.Seen), -1, last})
+	}
+	sortLeaders(p.leaders)
+}
+
+// appendedBy returns the send that was appended, as far as answers tell.
+func (b *batch) appendedBy() *send {
+	for _, s := range b.sends {
+		if a := s.reply(); a != nil && a.BaseOffset >= 0 {
+			return s
+		}
+	}
+	return b.sends[len(b.sends)-1]
+}
+
+func sortLeaders(all []leaderSeen) {
+	slices.SortStableFunc(all, func(a, b leaderSeen) int { return cmp.Compare(a.at.Time, b.at.Time) })
 }
 
 func (p *partition) addSend(s *send) {

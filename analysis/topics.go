@@ -196,15 +196,21 @@ type storedBatch struct {
 }
 
 func (t *topics) tieByBatches(c *Correlator) {
-	named := map[storedBatch]string{}
-	var unresolved []*history
+	var unresolved, unnumbered []*history
 	for _, h := range c.inOrder {
 		switch {
 		case h.key.topic.Name != "" && len(t.ids[h.key.topic.Name]) == 0:
-			h.eachStored(func(b storedBatch) { named[b] = h.key.topic.Name })
+			unnumbered = append(unnumbered, h)
 		case h.key.topic.Name == "" && t.names[h.key.topic.ID] == "":
 			unresolved = append(unresolved, h)
 		}
+	}
+	if len(unresolved) == 0 {
+		return
+	}
+	named := map[storedBatch]string{}
+	for _, h := range unnumbered {
+		h.eachStored(func(b storedBatch) { named[b] = h.key.topic.Name })
 	}
 	for _, h := range unresolved {
 		h.eachStored(func(b storedBatch) {
