@@ -21,7 +21,7 @@ func (c *chains) applicationResends() {
 		}
 	}
 	for _, n := range c.inOrder {
-		if n.cause == ApplicationResend && !c.distinctive(n) {
+		if n.cause == ApplicationResend && !c.distinctive(n, 0) {
 			c.unlink(n)
 		}
 	}

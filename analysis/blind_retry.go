@@ -38,7 +38,7 @@ func (c *chains) allDistinctive(b *batch) bool {
 		return false
 	}
 	for _, r := range b.records {
-		if !c.distinctive(c.node(entry{b, r.Delta})) {
+		if !c.distinctive(c.node(entry{b, r.Delta}), 0) {
 			return false
 		}
 	}

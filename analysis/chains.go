@@ -212,9 +212,10 @@ func (c *chains) contentCount(content kafka.Fingerprint) int {
 	return c.counts[content]
 }
 
-// distinctive reports whether no logical record outside the node's chain has its content (VERDICTS S6).
-func (c *chains) distinctive(n *node) bool {
-	members := 0
+// distinctive reports whether no logical record outside the node's chain has its content (VERDICTS S6), but for a number of
+// records about to be linked.
+func (c *chains) distinctive(n *node, joining int) bool {
+	members := joining
 	n.root().each(func(m *node) {
 		if m.key.content == n.key.content {
 			members++

@@ -124,8 +124,8 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	if o.Batch == nil {
 		return
 	}
-	s := &send{sent: o, link: l, order: c.arrivals}
 	h := c.history(o.Link, o.Topic, o.Partition)
+	s := &send{sent: o, of: h, link: l, order: c.arrivals}
 	if o.Torn {
 		h.torn = append(h.torn, s)
 		return
@@ -156,10 +156,9 @@ func (c *Correlator) answered(o *kafka.BatchAnswered) {
 
 // heard notes an answer that may lead to a resend.
 func (c *Correlator) heard(s *send) {
-	h := c.history(s.sent.Link, s.sent.Topic, s.sent.Partition)
-	h.changed = true
+	s.of.changed = true
 	if s.answer.ErrorCode != 0 || slow(s, s.answer.At) {
-		h.troubled = true
+		s.of.troubled = true
 	}
 }
 
@@ -178,8 +177,7 @@ func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	l.closed, l.reason = o.At, o.Reason
 	for r := range l.open {
 		for _, s := range c.requests[r] {
-			h := c.history(s.sent.Link, s.sent.Topic, s.sent.Partition)
-			h.troubled, h.changed = true, true
+			s.of.troubled, s.of.changed = true, true
 		}
 		delete(c.requests, r)
 	}

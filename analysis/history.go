@@ -34,6 +34,7 @@ type history struct {
 // send is one batch of one Produce request, with its answer.
 type send struct {
 	sent   *kafka.BatchSent
+	of     *history
 	link   *link
 	order  int64                // arrival of the observation
 	answer *kafka.BatchAnswered // nil: none seen

@@ -54,7 +54,7 @@ func (c *chains) pick(l *batch, r kafka.Record, last *node) (*node, Cause) {
 			continue
 		}
 		n := c.node(e)
-		if len(n.next) > 0 && (!c.distinctive(n) || sameRound(n.next, l)) {
+		if len(n.next) > 0 && (!c.distinctive(n, 1) || sameRound(n.next, l)) {
 			continue
 		}
 		if best == nil || preferred(n, best, last) {

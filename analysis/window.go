@@ -161,6 +161,7 @@ func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 	h.sends = slices.DeleteFunc(h.sends, old)
 	h.torn = slices.DeleteFunc(h.torn, old)
 	n -= len(h.sends) + len(h.torn)
+	h.troubled = h.troubled && slices.ContainsFunc(h.sends, func(s *send) bool { return open[s.order] })
 	h.offsets = slices.DeleteFunc(h.offsets, func(offset int64) bool {
 		kept := slices.DeleteFunc(h.sightings[offset], func(s *sighting) bool {
 			return s.bestSight().At.Time < cutoff && !open[s.order]
