@@ -174,6 +174,15 @@ func (h *history) leaderNamed(at Position, id, epoch int32) {
 	h.leaders = append(newest(h.leaders, maxLeaders-1), leaderSeen{at, id, epoch})
 }
 
+// firstSight returns when the batch was first fetched.
+func (s *sighting) firstSight() pcap.Timestamp {
+	at := s.bestSight().At.Time
+	if s.replica != nil {
+		at = min(at, s.replica.At.Time)
+	}
+	return at
+}
+
 // bestSight returns the sighting's strongest view: a consumer's before a follower's.
 func (s *sighting) bestSight() *kafka.BatchFetched {
 	if s.consumer != nil {

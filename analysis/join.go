@@ -164,7 +164,7 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 // sameBytes returns the first free sighting of exactly the batch's bytes, by CRC and size; -1 for none.
 func (p *partition) sameBytes(all []*sighting, taken []bool, candidates []int, b *batch) int {
 	for _, i := range candidates {
-		if s := all[i].batch; !taken[i] && s.Size == b.info.Size && s.Magic == b.info.Magic && s.LastOffsetDelta == b.info.LastOffsetDelta {
+		if s := all[i].batch; !taken[i] && all[i].firstSight() >= b.first.Time && s.Size == b.info.Size && s.Magic == b.info.Magic && s.LastOffsetDelta == b.info.LastOffsetDelta {
 			return i
 		}
 	}
@@ -187,7 +187,7 @@ func (p *partition) run(all []*sighting, taken []bool, first int, b *batch) int 
 	delta, base := int32(0), all[first].batch.BaseOffset
 	for i := first; i < len(all); i++ {
 		s := all[i]
-		if taken[i] || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) || !sameRun(b.records, delta, s.batch.Records) {
+		if taken[i] || s.firstSight() < b.first.Time || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) || !sameRun(b.records, delta, s.batch.Records) {
 			return 0
 		}
 		if timestamps && s.batch.Records[0].Timestamp != b.timestampAt(delta) {
