@@ -44,6 +44,17 @@ func TestBufferLimitTakesTheOldest(t *testing.T) {
 	}
 }
 
+// A connection that turns out to run the other way keeps its place in the order of those that wait.
+func TestBufferLimitAfterFlip(t *testing.T) {
+	limits := DefaultLimits()
+	limits.BufferedBytes = 5 + chunkOverhead
+	r := run(t, limits, parse(t, "B5+5 AS B15+5 A0+5"))
+	want := opened + "B0-5x A0-5 B5-10:lost B10-15x close:end"
+	if got := strings.Join(r.lines, " "); got != want {
+		t.Errorf("events\n got %s\nwant %s", got, want)
+	}
+}
+
 // numbered returns a segment of one of many connections.
 func numbered(i int, flags uint8, seq uint32, payload string) *Segment {
 	client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 50000)
