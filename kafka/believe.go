@@ -41,6 +41,9 @@ func judgeRequest(data []byte, known *clientID, where place, final bool) verdict
 	if !knownAPI(key) || version < 0 || version > apis[key].newest+newerVersions {
 		return no
 	}
+	if known.known && len(front) >= requestHeaderSize+2 && int(int16(binary.BigEndian.Uint16(front[requestHeaderSize:]))) != known.length() {
+		return no
+	}
 	h, ok, wait := readRequestHeader(front, size)
 	if !ok {
 		return unless(final || !wait, more)

@@ -167,6 +167,14 @@ func (id *clientID) matches(h *requestHeader) bool {
 	return !id.known || id.has == (h.clientID != nil) && id.text == string(h.clientID)
 }
 
+// length returns the length of the client id as a header has it: -1 for null.
+func (id *clientID) length() int {
+	if !id.has {
+		return -1
+	}
+	return len(id.text)
+}
+
 // set takes the client id of the first request.
 func (id *clientID) set(h *requestHeader) {
 	if !id.known {

@@ -213,6 +213,7 @@ func (s *stream) gap(offset reassembly.StreamOffset, length int64, at pcap.Ref) 
 	s.seek.forget()
 	s.hidden(at, at, length, CodeMessagesHidden)
 	if s.role == fromClient {
+		s.c.answers.lossy = true
 		s.c.releaseHeld()
 	}
 }

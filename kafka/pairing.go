@@ -39,6 +39,7 @@ func (p *pending) request() *Request {
 type pairing struct {
 	waiting   []pending // oldest first
 	latest    int32     // correlation id of the last request
+	lossy     bool      // requests may be missing behind it
 	held      []heldAnswer
 	heldBytes int
 	unacked   []unackedAnswer
@@ -127,9 +128,13 @@ func (c *conn) request(m *message) bool {
 	}
 	c.tokens.expected = false
 	m.header = h.size
-	c.answers.latest = h.correlation
+	c.answers.latest, c.answers.lossy = h.correlation, false
 	p := pending{Request: c.newRequest(m, &h)}
 	c.d.stats.Requests++
+	if !c.named && h.clientID != nil && (h.key != keyAPIVersions || h.version < 3) {
+		c.named = true
+		c.d.emit(&ClientNamed{Seen: p.Seen, ClientID: p.ClientID})
+	}
 	n := c.d.api(h.key, h.version)
 	n.Requests++
 	switch {
@@ -165,10 +170,6 @@ func (c *conn) newRequest(m *message, h *requestHeader) *Request {
 
 // afterRequest lets a request wait for its answer, or gives it the one that came before it.
 func (c *conn) afterRequest(m *message, h *requestHeader, p *pending) {
-	if !c.named && h.clientID != nil {
-		c.named = true
-		c.d.emit(&ClientNamed{Seen: p.Seen, ClientID: p.ClientID})
-	}
 	if h.key == keySaslHandshake && h.version == 0 {
 		c.tokens.expected = true
 	}
@@ -209,12 +210,19 @@ func (c *conn) answer(m *message) {
 		c.answerTo(m, i)
 	case c.tokens.unanswered > 0:
 		c.tokens.unanswered--
-	case len(m.data) > maxHeldBytes:
+	case c.mayCome(correlation) && len(m.data) <= maxHeldBytes:
+		c.hold(m, correlation)
+	default:
 		c.releaseHeld()
 		c.answerUnasked(m)
-	default:
-		c.hold(m, correlation)
 	}
+}
+
+// mayCome reports whether the request of a correlation id may still be seen: it is none before those that were, and either
+// the client's stream has no gap that may have swallowed it, or bytes behind the gap still have to be understood.
+func (c *conn) mayCome(correlation int32) bool {
+	w := c.streams[fromClient].seek
+	return c.clientID.known && correlation-c.answers.latest > 0 && (!c.answers.lossy || w != nil && len(w.buf) > 0)
 }
 
 // answerTo reads the answer to the waiting request at an index.

@@ -86,19 +86,19 @@ func (c *conn) mayAsk(dir reassembly.Direction) bool {
 // guessFrom looks at the window of one direction.
 func (c *conn) guessFrom(dir reassembly.Direction, final bool) {
 	w := &c.guess.windows[dir]
-	for w.scan < len(w.buf) {
-		v := c.judgeFirst(dir, final)
-		if v == yes {
-			return
-		}
-		if (v == more || v == weak) && !final && len(w.buf)-w.scan < guessWindow {
-			break
-		}
-		if c.sure(dir) {
+	limit := guessWindow
+	if final {
+		limit = 0
+	}
+	if c.sure(dir) {
+		v := c.judgeFirst(dir, 0, final)
+		if v != yes && (v == no || len(w.buf) >= limit) {
 			c.foreign()
-			return
 		}
-		w.scan++
+		return
+	}
+	if w.sift(limit, func(p int) verdict { return c.judgeFirst(dir, p, final) }) {
+		return
 	}
 	w.drop(guessKept)
 	if w.gone > guessBudget {
@@ -106,19 +106,19 @@ func (c *conn) guessFrom(dir reassembly.Direction, final bool) {
 	}
 }
 
-// judgeFirst judges the candidate of a direction's window, and opens the connection if it is Kafka's.
-func (c *conn) judgeFirst(dir reassembly.Direction, final bool) verdict {
+// judgeFirst judges the candidate at an index of a direction's window, and opens the connection if it is Kafka's.
+func (c *conn) judgeFirst(dir reassembly.Direction, p int, final bool) verdict {
 	w := &c.guess.windows[dir]
-	data := w.buf[w.scan:]
-	if len(data) < prefixSize+answerHeaderMin {
-		return more
+	data := w.buf[p:]
+	if len(data) < candidateSize {
+		return unless(final, more)
 	}
 	size := int64(int32(binary.BigEndian.Uint32(data)))
 	if size < answerHeaderMin || size > int64(c.d.limits.MaxMessage) {
 		return no
 	}
 	v := no
-	where := w.place(w.scan)
+	where := w.place(p)
 	if c.sure(dir) {
 		where = streamStart
 	}
@@ -126,6 +126,7 @@ func (c *conn) judgeFirst(dir reassembly.Direction, final bool) verdict {
 		v = judgeRequest(data, &clientID{}, where, final)
 	}
 	if v == yes || v == weak && c.answered(dir, data) {
+		w.scan = p
 		c.start(dir, true)
 		return yes
 	}

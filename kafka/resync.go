@@ -22,9 +22,13 @@ type window struct {
 	buf   []byte
 	start reassembly.StreamOffset // of buf[0]
 	marks []mark                  // ascending
-	scan  int                     // index of the first candidate that is not ruled out
+	scan  int                     // index of the first candidate that was not looked at, or of the one believed
+	open  []int                   // candidates before scan that may become messages with more bytes, ascending
 	gone  int64                   // bytes ruled out and dropped
 }
+
+// maxOpen bounds the candidates of one window that wait for more bytes. Few bytes look like the head of a long message.
+const maxOpen = 16
 
 // mark says which frame held the bytes from an index on.
 type mark struct {
@@ -44,9 +48,16 @@ func (w *window) add(ch chunk) {
 
 // drop forgets the bytes that are ruled out, but for the last keep of them.
 func (w *window) drop(keep int) {
-	n := w.scan - keep
+	n := w.scan
+	if len(w.open) > 0 {
+		n = w.open[0]
+	}
+	n -= keep
 	if n <= 0 {
 		return
+	}
+	for i := range w.open {
+		w.open[i] -= n
 	}
 	w.gone += int64(n)
 	w.start += reassembly.StreamOffset(n)
@@ -66,9 +77,41 @@ func (w *window) drop(keep int) {
 
 // forget rules out all bytes.
 func (w *window) forget() {
-	w.scan = len(w.buf)
+	w.scan, w.open = len(w.buf), w.open[:0]
 	w.drop(0)
 }
+
+// sift looks for a message: first among the candidates that waited for more bytes, then among those not looked at. It
+// returns true with scan at the one that is believed. A candidate waits while it has fewer than limit bytes behind it; others
+// may overtake it, for a long message that is none must not hide those in it.
+func (w *window) sift(limit int, judge func(p int) verdict) bool {
+	waiting := w.open[:0]
+	for _, p := range w.open {
+		switch v := judge(p); {
+		case v == yes:
+			w.scan = p
+			return true
+		case v != no && len(w.buf)-p < limit:
+			waiting = append(waiting, p)
+		}
+	}
+	w.open = waiting
+	for ; len(w.buf)-w.scan >= candidateSize || limit == 0 && w.scan < len(w.buf); w.scan++ {
+		switch v := judge(w.scan); {
+		case v == yes:
+			return true
+		case v != no && len(w.buf)-w.scan < limit:
+			if len(w.open) == maxOpen {
+				w.open = append(w.open[:0], w.open[1:]...)
+			}
+			w.open = append(w.open, w.scan)
+		}
+	}
+	return false
+}
+
+// candidateSize is the least that is looked at: a length prefix and a correlation id.
+const candidateSize = prefixSize + answerHeaderMin
 
 // mark returns the index of the mark that covers the byte at p, and whether it begins there.
 func (w *window) mark(p int) (int, bool) {
@@ -131,22 +174,19 @@ func (s *stream) search(ch chunk) {
 // scan looks for a believable message in the window and gets in step with it. final says that nothing can be added to what
 // is there.
 func (s *stream) scan(final bool) {
-	w := s.seek
-	for ; w.scan < len(w.buf); w.scan++ {
-		v := s.judge(w.buf[w.scan:], w, final)
-		if v == yes {
-			s.seek = nil
-			chunks := w.chunks(w.scan)
-			s.found(w, chunks[len(chunks)-1].at)
-			slices.Reverse(chunks)
-			s.work = append(s.work, chunks...)
-			return
-		}
-		if (v == more || v == weak) && !final && len(w.buf)-w.scan < seekWindow {
-			break
-		}
+	w, limit := s.seek, seekWindow
+	if final {
+		limit = 0
 	}
-	w.drop(0)
+	if !w.sift(limit, func(p int) verdict { return s.judge(w, p, final) }) {
+		w.drop(0)
+		return
+	}
+	s.seek = nil
+	chunks := w.chunks(w.scan)
+	s.found(w, chunks[len(chunks)-1].at)
+	slices.Reverse(chunks)
+	s.work = append(s.work, chunks...)
 }
 
 // found reports the bytes that were given up before the stream is in step again, or ends.
@@ -156,18 +196,19 @@ func (s *stream) found(w *window, at pcap.Ref) {
 	}
 }
 
-// judge says whether a message begins at the candidate of the window, with which data begins.
-func (s *stream) judge(data []byte, w *window, final bool) verdict {
-	if len(data) < prefixSize+answerHeaderMin {
-		return unless(final, more)
+// judge says whether a message begins at an index of the window.
+func (s *stream) judge(w *window, p int, final bool) verdict {
+	data := w.buf[p:]
+	if len(data) < candidateSize {
+		return no
 	}
 	if _, ok := s.measure(data); !ok {
 		return no
 	}
 	if s.role == fromClient {
-		return judgeRequest(data, &s.c.clientID, w.place(w.scan), final)
+		return judgeRequest(data, &s.c.clientID, w.place(p), final)
 	}
-	return s.judgeAnswer(data, w, final)
+	return s.judgeAnswer(w, p, final)
 }
 
 // answerHeaderMin is the correlation id, which every answer has.
@@ -175,30 +216,31 @@ const answerHeaderMin = 4
 
 // judgeAnswer believes in an answer that a request waits for and that is what was asked for, and in one that nothing but a
 // Produce or Fetch answer can be.
-func (s *stream) judgeAnswer(data []byte, w *window, final bool) verdict {
+func (s *stream) judgeAnswer(w *window, p int, final bool) verdict {
+	data := w.buf[p:]
 	size := int(int32(binary.BigEndian.Uint32(data)))
 	body := data[prefixSize:min(len(data), prefixSize+size)]
 	whole := len(body) == size
 	correlation := int32(binary.BigEndian.Uint32(body))
 	i := s.c.answers.find(correlation)
 	if i < 0 {
-		if w.place(w.scan) == anywhere {
+		if w.place(p) == anywhere {
 			return no
 		}
-		if whole && s.c.mayBeOlder(correlation) && w.fills(w.scan, prefixSize+size) {
+		if whole && s.c.mayBeOlder(correlation) && w.fills(p, prefixSize+size) {
 			return yes
 		}
 		v := judgeShape(body, size)
 		return unless(v == more && (final || len(body) >= guessWindow), v)
 	}
-	p := &s.c.answers.waiting[i]
-	if isAnswer(body, size, p.APIKey, p.APIVersion) {
+	q := &s.c.answers.waiting[i]
+	if isAnswer(body, size, q.APIKey, q.APIVersion) {
 		return yes
 	}
 	if !whole {
 		return unless(final || size > seekWindow, more)
 	}
-	if !knownVersion(p.APIKey, p.APIVersion) && w.fills(w.scan, prefixSize+size) {
+	if !knownVersion(q.APIKey, q.APIVersion) && w.fills(p, prefixSize+size) {
 		return yes
 	}
 	return no
