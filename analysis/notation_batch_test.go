@@ -104,10 +104,11 @@ func (s *script) suffix(b *kafka.Batch, body string, mark byte, set func(int64))
 }
 
 // recordsInto reads letters, each with an optional create time.
-func (s *script) recordsInto(b *kafka.Batch, text string) error {
+func (s *script) recordsInto(b *kafka.Batch, body string) error {
 	delta := int32(0)
+	text := []rune(body)
 	for i := 0; i < len(text); delta++ {
-		letter := rune(text[i])
+		letter := text[i]
 		i++
 		if letter == '.' {
 			continue
@@ -124,11 +125,11 @@ func (s *script) recordsInto(b *kafka.Batch, text string) error {
 			i++
 		}
 		digits := i
-		for i < len(text) && unicode.IsDigit(rune(text[i])) {
+		for i < len(text) && unicode.IsDigit(text[i]) {
 			i++
 		}
 		if i > digits {
-			at, _ = strconv.ParseInt(text[digits:i], 10, 32)
+			at, _ = strconv.ParseInt(string(text[digits:i]), 10, 32)
 		}
 		b.Records = append(b.Records, kafka.Record{
 			Content: content(letter), Timestamp: epochMillis + at, Delta: delta,
