@@ -107,7 +107,12 @@ func (r *Reader) Next(f *Frame) error {
 		r.done = true
 		return err
 	}
-	c := &r.capture
+	r.capture.add(f)
+	return nil
+}
+
+// add counts a packet and numbers it.
+func (c *Capture) add(f *Frame) {
 	c.Packets++
 	c.Bytes += uint64(len(f.Data))
 	if f.OriginalLength > len(f.Data) {
@@ -119,7 +124,6 @@ func (r *Reader) Next(f *Frame) error {
 	c.First, c.Last = min(c.First, f.Time), max(c.Last, f.Time)
 	c.Fingerprint = fingerprint(c.Fingerprint, f)
 	f.Capture, f.Number = 0, FrameNumber(c.Packets)
-	return nil
 }
 
 // fingerprint chains the digest over one more packet. Nothing of the file format enters it, so the same packets have the

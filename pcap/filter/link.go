@@ -11,7 +11,7 @@ type layer struct {
 	protocol load                // what names the network protocol
 	names    map[string][]uint32 // its values
 	payload  uint32              // where the network layer begins
-	tags     bool                // VLAN tags are told by the same field
+	tags     bool                // there may be VLAN tags, told by the same field
 }
 
 // Values of the fields that name the network protocol.
@@ -49,7 +49,7 @@ func layerOf(link pcap.LinkType) (layer, error) {
 	case pcap.LinkTypePPPoE:
 		return layer{at(6, 2), pppProtocols, 8, false}, nil
 	case pcap.LinkTypeCiscoHDLC:
-		return layer{at(2, 2), map[string][]uint32{"ip": {0x0800}, "ip6": {0x86dd}}, 4, false}, nil
+		return layer{at(2, 2), etherTypes, 4, false}, nil
 	}
 	return layer{}, fmt.Errorf("filter: frames of link type %v cannot be filtered", link)
 }

@@ -160,6 +160,9 @@ type tag struct {
 }
 
 func (t tag) tests(l layer) *node {
+	if !l.tags {
+		return constant(false)
+	}
 	tagged := l.carries("vlan")
 	if t.any {
 		return tagged

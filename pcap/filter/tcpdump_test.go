@@ -33,7 +33,7 @@ var expressions = []string{
 	"host ::1", "ip6 host fe80::1", "src host ::1 or fe80::1", "host ::ffff:1.2.3.4", "dst ::1",
 	"net 10", "net 10.0", "net 192.168.1", "net 10.0.0.0/8", "net 192.168.0.0/16", "src net 192.168.0.0/16", "not dst net 10.0.0.0/8",
 	"net 127.0.0.1", "net 10.0.0.0 mask 255.0.0.0", "net 0.0.0.0/0", "net 172.16.0.0/12 or 10.0.0.0/8", "ip net 10", "arp net 192.168",
-	"net fe80::/10", "net ::1", "net ::/0", "ip6 net 2001::/16", "src net fe80::/64", "net fd00::/7",
+	"net fe80::/10", "net ::1", "net ::/0", "ip6 net 2001::/16", "src net fe80::/64", "net fc00::/7",
 	"host (192.168.1.1 or 10.0.0.1) and tcp port 80", "(tcp port 80 or udp port 53) and net 192.168.0.0/16",
 	"tcp and (port 80 or port 443) and not (host 127.0.0.1 or net 10)", "ip and not net 192.168.0.0/16 or arp",
 	"tcp port 80 and host 192.168.1.1 or 10.0.0.1", "host 192.168.1.1 and not (port 53 or 80)",
