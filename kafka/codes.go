@@ -18,7 +18,7 @@ const (
 	// CodeMessageCut: the inside of a message is missing. It was read up to there.
 	CodeMessageCut pcap.Code = "message-cut"
 	// CodeMessageTooLarge: a message was not kept whole for lack of memory (Limits.MaxBuffered). It was read as far as
-	// it was kept.
+	// it was kept; bytes in which a message was sought were given up.
 	CodeMessageTooLarge pcap.Code = "message-too-large"
 	// CodeMessageUndecodable: a message whose layout is known does not follow it. What it says is hidden.
 	CodeMessageUndecodable pcap.Code = "message-undecodable"

@@ -46,7 +46,7 @@ const (
 )
 
 func newConn(d *Decoder, tcp *reassembly.Conn, first pcap.Ref) *conn {
-	return &conn{d: d, tcp: tcp, first: first, guess: &recogniser{}}
+	return &conn{d: d, tcp: tcp, first: first, guess: &recogniser{windows: [2]window{{d: d}, {d: d}}}}
 }
 
 // stream returns the stream of a direction.

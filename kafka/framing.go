@@ -73,7 +73,7 @@ func (s *stream) frame(ch chunk) {
 		}
 		n, ok := s.measure(ch.data)
 		if !ok {
-			s.seek = &window{}
+			s.seek = &window{d: s.c.d}
 			break
 		}
 		if n > int64(len(ch.data)) {
@@ -97,12 +97,13 @@ func (ch *chunk) advance(n int) {
 
 // lose goes out of step at the beginning of what was collected: no message can begin there.
 func (s *stream) lose() {
-	s.seek = &window{}
-	s.seek.add(chunk{data: s.kept, offset: s.start, at: s.first})
-	s.seek.scan = 1
+	s.seek = &window{d: s.c.d}
 	kept := s.kept
 	s.got, s.length, s.kept, s.holed = 0, 0, nil, false
 	s.c.d.release(kept)
+	if s.seek.add(chunk{data: kept, offset: s.start, at: s.first}) {
+		s.seek.scan = 1
+	}
 }
 
 // measure returns the length of the message that begins with data, its prefix included. It returns false if none can.
@@ -220,7 +221,7 @@ func (s *stream) gap(offset reassembly.StreamOffset, length int64, at pcap.Ref) 
 
 // border takes a hole that covers the end of the message in progress, or the border between two messages.
 func (s *stream) border(at pcap.Ref) {
-	s.seek = &window{}
+	s.seek = &window{d: s.c.d}
 	if s.got == 0 {
 		return
 	}

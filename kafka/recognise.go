@@ -34,10 +34,13 @@ func (c *conn) recognise(e *reassembly.Event) {
 		if g.tls[e.Dir].sees(e, c.sure(e.Dir)) {
 			c.d.stats.TLS++
 			c.note(CodeTLS, e.At, "", 1)
-			c.tcp.State = ignored{}
+			c.ignore()
 			return
 		}
-		g.windows[e.Dir].add(chunk{data: e.Data, offset: e.Offset, at: e.At})
+		if !g.windows[e.Dir].add(chunk{data: e.Data, offset: e.Offset, at: e.At}) {
+			g.broken[e.Dir] = true
+			c.note(CodeMessageTooLarge, e.At, "", 1)
+		}
 		c.guessFrom(e.Dir, false)
 		if c.guess != nil && c.tcp.State == any(c) {
 			c.guessFrom(e.Dir.Other(), false)
@@ -69,8 +72,17 @@ func (c *conn) recognise(e *reassembly.Event) {
 func (c *conn) foreign() {
 	if c.tcp.State == any(c) {
 		c.d.stats.Other++
-		c.tcp.State = ignored{}
+		c.ignore()
 	}
+}
+
+// ignore ends the interest in a connection that was not recognised as Kafka.
+func (c *conn) ignore() {
+	for i := range c.guess.windows {
+		c.guess.windows[i].release()
+		c.guess.windows[i] = window{d: c.d}
+	}
+	c.tcp.State = ignored{}
 }
 
 // sure reports whether the window of a direction begins where a message must begin.
@@ -174,6 +186,8 @@ func (c *conn) start(client reassembly.Direction, found bool) {
 	sure := [2]bool{c.sure(client), c.sure(client.Other())}
 	c.open(client, !sure[fromClient])
 	asking, answering := &g.windows[client], &g.windows[client.Other()]
+	asking.release()
+	answering.release()
 	if !found {
 		asking.scan = 0
 	}
@@ -210,7 +224,7 @@ func (c *conn) begin(role int, w *window, inStep bool) {
 	s := &c.streams[role]
 	s.found(w, firstOf(w.chunks(w.scan), c.first))
 	if !inStep {
-		s.seek = &window{}
+		s.seek = &window{d: c.d}
 	}
 }
 

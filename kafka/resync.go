@@ -19,6 +19,7 @@ const (
 
 // window holds the bytes in which a message is sought, with the frames they came in.
 type window struct {
+	d     *Decoder // whose buffered counts buf
 	buf   []byte
 	start reassembly.StreamOffset // of buf[0]
 	marks []mark                  // ascending
@@ -37,14 +38,24 @@ type mark struct {
 	inner bool
 }
 
-// add appends a copy of the bytes of a chunk.
-func (w *window) add(ch chunk) {
+// add appends a copy of the bytes of a chunk. It returns false where memory does not allow it: all bytes are ruled out then.
+func (w *window) add(ch chunk) bool {
+	if w.d.buffered+int64(len(ch.data)) > w.d.limits.MaxBuffered {
+		w.forget()
+		w.gone += int64(len(ch.data))
+		return false
+	}
+	w.d.buffered += int64(len(ch.data))
 	if len(w.buf) == 0 {
 		w.start = ch.offset
 	}
 	w.marks = append(w.marks, mark{len(w.buf), ch.at, ch.inner})
 	w.buf = append(w.buf, ch.data...)
+	return true
 }
+
+// release gives up the account of the bytes. The window is not used afterwards, except for its chunks.
+func (w *window) release() { w.d.buffered -= int64(len(w.buf)) }
 
 // drop forgets the bytes that are ruled out, but for the last keep of them.
 func (w *window) drop(keep int) {
@@ -59,6 +70,7 @@ func (w *window) drop(keep int) {
 	for i := range w.open {
 		w.open[i] -= n
 	}
+	w.d.buffered -= int64(n)
 	w.gone += int64(n)
 	w.start += reassembly.StreamOffset(n)
 	w.buf = append(w.buf[:0], w.buf[n:]...)
@@ -166,7 +178,9 @@ func (s *stream) search(ch chunk) {
 		s.push(rest)
 		ch.data = ch.data[:seekPiece]
 	}
-	s.seek.add(ch)
+	if !s.seek.add(ch) {
+		s.c.note(CodeMessageTooLarge, ch.at, "", 1)
+	}
 	s.next = ch.offset + reassembly.StreamOffset(len(ch.data))
 	s.scan(false)
 }
@@ -183,6 +197,7 @@ func (s *stream) scan(final bool) {
 		return
 	}
 	s.seek = nil
+	w.release()
 	chunks := w.chunks(w.scan)
 	s.found(w, chunks[len(chunks)-1].at)
 	slices.Reverse(chunks)

@@ -113,7 +113,9 @@ func TestBounds(t *testing.T) {
 	}
 
 	limits = DefaultLimits()
-	limits.MaxBuffered = 100
+	limits.MaxBuffered = int64(len(exchanges[0][0].bytes))
+	big := seal(batchOf(50, encodeRecords(keyed(slices.Repeat([]string{"key", "value"}, 50)...)...)))
+	exchanges[1] = produceTurns(7, 2, -1, big, 102)
 	s = newScript(true).say(exchanges[0]...)
 	for b := exchanges[1][0].bytes; len(b) > 0; b = b[min(10, len(b)):] {
 		s.data(asks, b[:min(10, len(b))])
