@@ -1,7 +1,9 @@
 package kafka
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand"
 	"testing"
 
 	"github.com/kdupscan/kdupscan/pcap"
@@ -49,5 +51,28 @@ func benchmarkProduce(b *testing.B, version int16, size, segment int) {
 			}
 		}
 		d.Handle(&reassembly.Event{Kind: reassembly.Ack, Conn: s.conn, Dir: answers, Offset: next[answers], At: pcap.Ref{Number: s.frame}})
+	}
+}
+
+// BenchmarkForeign searches the bytes of a connection that carries no Kafka and whose beginning is missing.
+func BenchmarkForeign(b *testing.B) {
+	random := rand.New(rand.NewSource(1))
+	noise, text, zeros := make([]byte, 1448), bytes.Repeat([]byte("GET / HTTP/1.1\r\n"), 90), make([]byte, 1448)
+	random.Read(noise)
+	for name, data := range map[string][]byte{"noise": noise, "text": text, "zeros": zeros} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			d := NewDecoder(Options{Limits: DefaultLimits()}, func(Observation) {}, func(pcap.Note) {})
+			s := newScript(false)
+			var at reassembly.StreamOffset
+			for b.Loop() {
+				if _, state := s.conn.State.(ignored); state {
+					s.conn.State = nil // a new connection after the budget
+				}
+				d.Handle(&reassembly.Event{Kind: reassembly.Data, Conn: s.conn, Offset: at, Length: int64(len(data)), Data: data, At: pcap.Ref{Number: 1}})
+				at += reassembly.StreamOffset(len(data))
+			}
+		})
 	}
 }

@@ -8,9 +8,9 @@
 // # The way of a message
 //
 // A Decoder keeps one conn per connection. Until it is known what a connection carries, its first bytes wait (recognise.go);
-// Kafka is known by its content, on any port and in either direction, with or without the beginning. Each direction is cut
-// into messages by length prefixes (framing.go). After bytes that hid a border, the next believable message is sought
-// (resync.go). Requests and answers are paired by correlation id (pairing.go) and read by the file of their API; api.go has
+// Kafka is known by its content, on any port and in either direction, with or without the beginning; believe.go and shape.go
+// say what a request and an answer must prove. Each direction is cut into messages by length prefixes (framing.go). After
+// bytes that hid a border, the next believable message is sought (resync.go). Requests and answers are paired by correlation id (pairing.go) and read by the file of their API; api.go has
 // the table of all APIs. The four hot messages, Produce and Fetch, are walked in place (walk.go) and need not be whole; kmsg
 // decodes the others. Records fields go to a BatchReader (batch_reader.go), which can be used alone.
 //
@@ -23,8 +23,9 @@
 //
 // # Order
 //
-// The observations of one connection come in the order in which its messages are complete, except that an answer captured
-// before its request comes right after it, with its own earlier frame. LinkOpened comes first, LinkClosed last. The batches
+// The observations of one connection come in the order in which its messages are complete, with two exceptions: an answer
+// captured before its request comes right after it, with its own earlier frame; and bytes that could not be understood at
+// once, after a gap or a late start, are read when they can be. LinkOpened comes first, LinkClosed last. The batches
 // of a message come in its order, BatchFetched directly behind their PartitionFetched.
 //
 // # What it does not do

@@ -108,7 +108,11 @@ func (w *window) sift(limit int, judge func(p int) verdict) bool {
 		}
 	}
 	w.open = waiting
+	top := byte(min(w.d.limits.MaxMessage>>24, 0x7f)) // the first byte of no length prefix is above it
 	for ; len(w.buf)-w.scan >= candidateSize || limit == 0 && w.scan < len(w.buf); w.scan++ {
+		if w.buf[w.scan] > top {
+			continue
+		}
 		switch v := judge(w.scan); {
 		case v == yes:
 			return true
