@@ -1,8 +1,8 @@
 package pcap
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -48,10 +48,7 @@ func liveProgram(filter LiveFilter, snaplen uint32) ([]bpf.RawInstruction, error
 			return nil, err
 		}
 	}
-	tagged, err := besideTag(ethernet)
-	if err != nil {
-		return nil, err
-	}
+	tagged := besideTag(ethernet)
 	drop := bpf.RawInstruction{Op: bpfReturn}
 	program := []bpf.RawInstruction{
 		{Op: bpfLoadWord, K: kernelHardware},
@@ -83,56 +80,49 @@ func liveProgram(filter LiveFilter, snaplen uint32) ([]bpf.RawInstruction, error
 	return program, nil
 }
 
-// shifted returns a copy of a program in which move has changed the offset of each load from the packet, given its size.
-func shifted(program []bpf.RawInstruction, move func(in *bpf.RawInstruction, size uint32) error) ([]bpf.RawInstruction, error) {
-	moved := append([]bpf.RawInstruction(nil), program...)
-	for i := range moved {
-		in := &moved[i]
-		mode, size := in.Op&0xe0, uint32(1)
-		switch in.Op & 0x18 {
-		case unix.BPF_W:
-			size = 4
-		case unix.BPF_H:
-			size = 2
-		}
-		if mode == unix.BPF_MSH {
-			size = 1
-		}
+// moved returns a copy of a program in which move has changed each load from the packet, given its size.
+func moved(program []bpf.RawInstruction, move func(in *bpf.RawInstruction, size uint32)) []bpf.RawInstruction {
+	program = slices.Clone(program)
+	for i := range program {
+		in := &program[i]
+		mode := in.Op & 0xe0
 		fromPacket := mode == unix.BPF_ABS || mode == unix.BPF_IND || mode == unix.BPF_MSH
-		if class := in.Op & 7; class > unix.BPF_LDX || !fromPacket || in.K >= kernelNetwork {
+		if in.Op&7 > unix.BPF_LDX || !fromPacket || in.K >= kernelNetwork {
 			continue
 		}
-		if err := move(in, size); err != nil {
-			return nil, err
+		size := uint32(4)
+		switch in.Op & 0x18 {
+		case unix.BPF_H:
+			size = 2
+		case unix.BPF_B:
+			size = 1
 		}
+		move(in, size)
 	}
-	return moved, nil
+	return program
 }
 
-// besideTag turns a program for Ethernet frames with a VLAN tag into one for those whose tag is beside them.
-func besideTag(program []bpf.RawInstruction) ([]bpf.RawInstruction, error) {
+// besideTag turns a program for Ethernet frames with a VLAN tag into one for those whose tag is beside them. A part of the
+// tag cannot be had from the kernel, and is asked for only where a program has found that there is no tag; anything else
+// refuses the packet.
+func besideTag(program []bpf.RawInstruction) []bpf.RawInstruction {
 	const tag, behind = 12, 16 // where the tag begins and ends
-	return shifted(program, func(in *bpf.RawInstruction, size uint32) error {
+	return moved(program, func(in *bpf.RawInstruction, size uint32) {
 		switch {
 		case in.K >= behind:
 			in.K -= behind - tag
-		case in.K+size <= tag:
+		case in.K+size <= tag || in.Op&0xe0 == unix.BPF_IND:
 		case in.Op == bpfLoadHalf && in.K == tag:
 			*in = bpf.RawInstruction{Op: bpfLoadWord, K: kernelTPID}
 		case in.Op == bpfLoadHalf && in.K == tag+2:
 			*in = bpf.RawInstruction{Op: bpfLoadWord, K: kernelTag}
 		default:
-			return errors.New("the filter reads parts of a VLAN tag, which Linux does not allow")
+			*in = bpf.RawInstruction{Op: bpfReturn}
 		}
-		return nil
 	})
 }
 
 // fromNetwork turns a program for raw IP into one that finds the IP header behind any link header.
 func fromNetwork(program []bpf.RawInstruction) []bpf.RawInstruction {
-	moved, _ := shifted(program, func(in *bpf.RawInstruction, _ uint32) error {
-		in.K += kernelNetwork
-		return nil
-	})
-	return moved
+	return moved(program, func(in *bpf.RawInstruction, _ uint32) { in.K += kernelNetwork })
 }
