@@ -146,3 +146,50 @@ func TestControlledShutdown(t *testing.T) {
 		t.Errorf("notes %v, %+v", o.notes, o.stats)
 	}
 }
+
+// A capture that begins within a long message, in segments, is in step at the next one; each direction alone too.
+func TestLateStartInLongMessages(t *testing.T) {
+	value := make([]byte, 700_000)
+	rand.New(rand.NewSource(5)).Read(value)
+	long := seal(batchOf(1, encodeRecords(kmsg.Record{Value: value})))
+	var turns []turn
+	for i := range int32(4) {
+		records := long
+		if i == 2 {
+			records = testBatch(7078, 0)
+		}
+		turns = append(turns, produceTurns(10, i, -1, records, int64(100+i))...)
+		a := fetchExchange(t, 12)
+		a.answer.(*kmsg.FetchResponse).Topics[0].Partitions[0].RecordBatches = records
+		turns = append(turns, turn{asks, request(a.request, 12, 1000+i, "rdkafka")}, turn{answers, answer(a.answer, 12, 1000+i)})
+	}
+	for _, c := range []struct {
+		name          string
+		keep          func(reassembly.Direction) bool
+		sent, fetched int
+	}{
+		{"both", func(reassembly.Direction) bool { return true }, 3, 4},
+		{"client", func(d reassembly.Direction) bool { return d == asks }, 3, 0},
+		{"server", func(d reassembly.Direction) bool { return d == answers }, 0, 4},
+	} {
+		s := newScript(false)
+		for i, turn := range turns {
+			b := turn.bytes
+			if i == 0 {
+				b = b[5000:]
+			}
+			for len(b) > 0 && c.keep(turn.dir) {
+				n := min(1448, len(b))
+				s.data(turn.dir, b[:n])
+				b = b[n:]
+			}
+		}
+		o := run(s.close(reassembly.EndOfInput))
+		if len(of[*BatchSent](o)) != c.sent || len(of[*BatchFetched](o)) != c.fetched {
+			t.Errorf("%s: %d sent, %d fetched, %v", c.name, len(of[*BatchSent](o)), len(of[*BatchFetched](o)), o.codes())
+		}
+		if opened := of[*LinkOpened](o); len(opened) != 1 || opened[0].Link.Client != s.conn.A {
+			t.Errorf("%s: opened %+v", c.name, opened)
+		}
+	}
+}
