@@ -43,7 +43,7 @@ func (c *chains) resentBy(l *batch, r kafka.Record, delays map[client]int64) {
 		if cl, known := l.client(); known && r.Timestamp != first.Timestamp {
 			came = min(came, pcap.Timestamp((r.Timestamp+delays[cl])*1e6))
 		}
-		if !e.b.failedBefore(came) && !e.b.staleAt(came) {
+		if !e.b.failedBefore(came) && (!e.b.staleAt(came) || e.b.answerMayBeHidden()) {
 			continue
 		}
 		if n := c.node(e); len(n.next) == 0 {
