@@ -1,4 +1,4 @@
-// Package pcap reads packet captures.
+// Package pcap reads packet captures, and takes and writes them.
 //
 // In goes a file, a folder, a pipe or any io.Reader that holds pcap or pcapng, plain or compressed with gzip, zstd or lz4;
 // both are known by their content, never by a name. Out come frames, in the order of the file; several captures are merged
@@ -15,8 +15,11 @@
 // Frames are numbered as Wireshark numbers them in files that hold nothing but packets; it also counts entries of the
 // systemd journal, which are skipped here.
 //
+// On Linux, OpenLive captures from network interfaces; the ring that the kernel fills is read in place. Writer writes frames
+// to a pcapng file. Filters are compiled in package filter.
+//
 // The package knows nothing of protocols: link types are numbers with names. It does not use the options of pcapng except
-// those for time and drops, and it does not write captures.
+// those for time and drops, and writes those for names and comments.
 //
 // Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, tcpdump.org/linktypes.html.
 package pcap

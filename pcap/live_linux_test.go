@@ -419,15 +419,38 @@ func TestLiveAny(t *testing.T) {
 	if all := read(t, l, 3); len(all) != 2 || l.Stats().Interfaces[all[0].Interface].Name != "kd0" || len(l.Stats().Interfaces) != 3 {
 		t.Errorf("after it came back: %d datagrams, %+v", len(all), l.Stats())
 	}
+}
 
-	ip(t, "link add kdtun type ipip local 10.9.1.1 remote 10.9.1.2")
+// TestLiveTunnel captures from an interface whose packets begin with the IP header.
+func TestLiveTunnel(t *testing.T) {
+	namespace(t)
+	open(t, pcap.LiveOptions{Interfaces: []string{"lo"}}).Close()
+	tun, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("no tun interfaces: %v", err)
+	}
+	defer unix.Close(tun)
+	request, err := unix.NewIfreq("kdtun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(tun, unix.TUNSETIFF, request); err != nil {
+		t.Skipf("no tun interfaces: %v", err)
+	}
 	ip(t, "addr add 10.8.0.1/24 dev kdtun")
 	ip(t, "link set kdtun up")
-	sendTo(t, "10.8.0.2:9").send(1, 50)
-	sendTo(t, "10.8.0.2:10").send(1, 50)
-	all = read(t, l, 2)
-	if len(all) != 1 || all[0].LinkType != pcap.LinkTypeRaw || len(all[0].Data) != 78 || all[0].OriginalLength != 78 || l.Stats().Interfaces[all[0].Interface].Name != "kdtun" {
-		t.Errorf("tunnel: %d datagrams %+v, %+v", len(all), all, l.Stats())
+	running(t, "kdtun")
+	for _, on := range []string{"any", "kdtun"} {
+		l := open(t, pcap.LiveOptions{Interfaces: []string{on}, Filter: liveFilter("udp port 9"), RingBytes: 2 << 20})
+		sendTo(t, "10.8.0.2:10").send(1, 50)
+		sendTo(t, "10.8.0.2:9").send(1, 50)
+		all := read(t, l, 2)
+		if len(all) != 1 || all[0].LinkType != pcap.LinkTypeRaw || len(all[0].Data) != 78 || all[0].OriginalLength != 78 ||
+			l.Stats().Interfaces[all[0].Interface].Name != "kdtun" {
+			t.Errorf("%s: %d datagrams %+v, %+v", on, len(all), all, l.Stats())
+		}
+		l.Close()
 	}
 }
 
