@@ -104,8 +104,8 @@ func (c *conn) guessFrom(dir reassembly.Direction, final bool) {
 	}
 	if c.sure(dir) {
 		v := c.judgeFirst(dir, 0, final)
-		if v != yes && (v == no || len(w.buf) >= limit) {
-			c.foreign()
+		if v != yes && !final && (v == no || len(w.buf) >= limit) {
+			c.foreign() // a beginning that is lost or cut, on the other hand, tells nothing
 		}
 		return
 	}
