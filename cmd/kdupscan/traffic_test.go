@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/kdupscan/kdupscan/kafka/kafkatest"
+	"github.com/kdupscan/kdupscan/kafka/kafkatest/traffic"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// trafficBytes is enough for every kind of fault of a preset, each a retry interval before the end.
+const trafficBytes = 8e6
+
+// TestTraffic scans traffic of every preset, cut to a few megabytes, as it was sent and spoiled: what stands twice is found,
+// and nothing else.
+func TestTraffic(t *testing.T) {
+	for name, preset := range traffic.Presets {
+		for spoiled, spoil := range map[string]func(*traffic.Config){
+			"as sent":       func(*traffic.Config) {},
+			"retransmitted": func(c *traffic.Config) { c.Retransmitted = 0.01 },
+			"GRO":           func(c *traffic.Config) { c.SegmentBytes = 32 << 10 },
+			"lost":          func(c *traffic.Config) { c.Lost = 0.0005 },
+		} {
+			t.Run(name+" "+spoiled, func(t *testing.T) {
+				c := preset
+				c.Size, c.Faults, c.Producers = trafficBytes, 1, min(c.Producers, 40)
+				spoil(&c)
+				var capture bytes.Buffer
+				truth, err := traffic.Write(&capture, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want expectation
+				if err := json.Unmarshal(kafkatest.Case{Truth: truth}.Expectation(), &want); err != nil {
+					t.Fatal(err)
+				}
+				if len(want.Duplicates) != 3 {
+					t.Fatalf("%d duplicates, want one of each kind", len(want.Duplicates))
+				}
+				status, out, _ := runScan(&capture, "--output", "json", "-")
+				want.check(t, status, out)
+			})
+		}
+	}
+}
+
+// BenchmarkScan runs the pipeline over a capture in memory; bytes are those of the capture, allocations those of a whole scan.
+func BenchmarkScan(b *testing.B) {
+	for _, name := range []string{"plain-500m", "fetch-1g", "small-1g", "zstd-500m", "lz4-500m", "snappy-500m"} {
+		c := traffic.Presets[name]
+		c.Size = 32e6
+		var capture bytes.Buffer
+		if _, err := traffic.Write(&capture, c); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(capture.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				source, err := pcap.NewReader(bytes.NewReader(capture.Bytes()), name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				p := pipeline{source: source, budget: budget(defaultMemory), workers: shards, progress: func(uint64) {}}
+				if _, err := p.run(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
