@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kdupscan/kdupscan/analysis"
+	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/pcap/filter"
 	"github.com/kdupscan/kdupscan/report"
 )
 
@@ -33,6 +35,30 @@ func (p ports) Set(s string) error {
 
 // allows reports whether a connection between the two ports is wanted.
 func (p ports) allows(a, b uint16) bool { return len(p) == 0 || p[a] || p[b] }
+
+// frameFilter decides which frames are decoded; without a matcher all are.
+type frameFilter struct {
+	text    string
+	matcher *filter.Matcher
+}
+
+func (f *frameFilter) String() string { return f.text }
+func (f *frameFilter) Type() string   { return "EXPRESSION" }
+
+// Set implements pflag.Value: an expression, or the output of tcpdump -ddd.
+func (f *frameFilter) Set(s string) (err error) {
+	f.text = s
+	f.matcher, err = filter.NewMatcher(s)
+	return err
+}
+
+// allows reports whether the frame is wanted. The error says that its link type cannot be filtered.
+func (f *frameFilter) allows(frame *pcap.Frame) (bool, error) {
+	if f.matcher == nil {
+		return true, nil
+	}
+	return f.matcher.Match(frame)
+}
 
 // byteSize is a number of bytes, written "512MiB".
 type byteSize int64
@@ -149,6 +175,7 @@ func (w *workers) Set(s string) error {
 
 var (
 	_ pflag.Value = ports(nil)
+	_ pflag.Value = (*frameFilter)(nil)
 	_ pflag.Value = (*byteSize)(nil)
 	_ pflag.Value = (*verdict)(nil)
 	_ pflag.Value = (*format)(nil)

@@ -85,6 +85,7 @@ func (c *chunk) add(s *reassembly.Segment, order uint64) {
 // pipeline is one scan.
 type pipeline struct {
 	source   pcap.Source
+	filter   frameFilter
 	ports    ports
 	budget   budget
 	previews bool
@@ -165,7 +166,13 @@ func (p *pipeline) read(ctx context.Context, free <-chan *chunk, send func(*chun
 		if err != nil {
 			return nil, err
 		}
-		decoder.Decode(&f, emit)
+		wanted, err := p.filter.allows(&f)
+		if err != nil {
+			return nil, err
+		}
+		if wanted {
+			decoder.Decode(&f, emit)
+		}
 	}
 	send(c)
 	return found, nil

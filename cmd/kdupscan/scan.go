@@ -24,6 +24,7 @@ type scanOptions struct {
 	payloads   bool
 	minVerdict verdict
 	ports      ports
+	filter     frameFilter
 	workers    workers
 	memory     byteSize
 	topic      string
@@ -64,6 +65,7 @@ cannot be read, 3 inconclusive: no batch could be decoded.`,
 	flags.BoolVar(&o.payloads, "payloads", false, "show the first bytes of keys and values, which else never leave the program")
 	flags.Var(&o.minVerdict, "min-verdict", "least verdict to report: possible, probable, confirmed")
 	flags.Var(o.ports, "ports", "only connections with one of these ports; Kafka is recognised on any")
+	flags.Var(&o.filter, "filter", "only frames that this `EXPRESSION` of pcap-filter(7) matches, such as 'host 10.0.0.1 and port 9092'")
 	flags.Var(&o.workers, "workers", fmt.Sprintf("goroutines that decode, at most %d; the report does not depend on it", shards))
 	flags.Var(&o.memory, "memory", "memory to keep to")
 	flags.StringVar(&o.topic, "topic", "", "only findings on this topic, by `NAME` or id")
@@ -93,7 +95,7 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 
 	line := newProgress(stderr)
 	p := pipeline{
-		source: source, ports: o.ports, budget: budget(o.memory), previews: o.payloads, workers: int(o.workers),
+		source: source, filter: o.filter, ports: o.ports, budget: budget(o.memory), previews: o.payloads, workers: int(o.workers),
 		progress: func(frames uint64) { line.update(frames, source) },
 	}
 	result, err := p.run(ctx)
