@@ -159,10 +159,8 @@ type loaded struct {
 
 // saveLoads finds the blocks that can use what the blocks before them have loaded.
 func (a *assembler) saveLoads() {
-	const unreached = 0
-	const reached = 1
 	type entry struct {
-		state   int
+		reached bool
 		present loaded
 	}
 	entries := make([]entry, len(a.blocks)+2)
@@ -175,16 +173,15 @@ func (a *assembler) saveLoads() {
 		}
 		for _, target := range []int{b.yes.block, b.no.block} {
 			e := &entries[target]
-			switch {
-			case e.state == unreached:
-				*e = entry{reached, after}
-			default:
-				if e.present.value != after.value {
-					e.present.value = load{}
-				}
-				if e.present.index != after.index || e.present.ip4 != after.ip4 {
-					e.present.index = false
-				}
+			if !e.reached {
+				*e = entry{true, after}
+				continue
+			}
+			if e.present.value != after.value {
+				e.present.value = load{}
+			}
+			if e.present.index != after.index || e.present.ip4 != after.ip4 {
+				e.present.index = false
 			}
 		}
 	}

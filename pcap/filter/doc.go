@@ -21,9 +21,9 @@
 // the value before ("port 9092 or 9093").
 //
 // Names of hosts, networks and ports are not looked up, and neither header bytes (tcp[13]) nor the rarer primitives are
-// understood. Such a text is an error that names the word. In two places more is accepted than by tcpdump: "vlan" on cooked
-// captures, which carry tags too, and on link types without tags, where it matches nothing; and NULL frames of either byte
-// order and of any system's number for IPv6.
+// understood. Such a text is an error that names the word. In three places more is accepted than by tcpdump: "vlan" on
+// cooked captures, which carry tags too, and on link types without tags, where it matches nothing; NULL frames of either
+// byte order and of any system's number for IPv6; and a value that stands alone behind a parenthesis.
 //
 // The ports of a fragment are tested where they are, in the first one; those of IPv6 only right behind the fixed header.
 package filter
