@@ -103,9 +103,9 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	return UnknownCause
 }
 
-// readWithGaps reports whether the capture lacks answers to those who read the partition.
+// readWithGaps reports whether the capture lacks answers to those who read the partition, from their first sight of it on.
 func (p *partition) readWithGaps() bool {
-	return slices.ContainsFunc(p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(0) })
+	return slices.ContainsFunc(p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(s.firstSight()) })
 }
 
 // wholeEqual reports whether two batches hold the same records with the same timestamps.

@@ -14,6 +14,7 @@ type group struct {
 	cause   Cause
 	verdict Verdict
 	records []duplicate
+	misfit  *send // misrouted batches: shows where the sequences of the wrong partition stood
 }
 
 // later returns the batch of the last copy of the group's first record.

@@ -1,10 +1,6 @@
 package analysis
 
-import (
-	"slices"
-
-	"github.com/kdupscan/kdupscan/kafka"
-)
+import "slices"
 
 // misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
 // id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
@@ -63,14 +59,15 @@ func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
 	if before(b, a) {
 		a, b = b, a
 	}
-	if !(a.belongs() && j.foreign(b) || b.belongs() && j.foreign(a)) {
+	misfit := j.misfit(a, b)
+	if misfit == nil {
 		return group{}, false
 	}
 	first, later := a.fate(), b.fate()
 	if !later.acknowledged || first.grade <= refused {
 		return group{}, false
 	}
-	g := group{cause: MisroutedBatch}
+	g := group{cause: MisroutedBatch, misfit: misfit}
 	for delta := range min(a.count(), maxWholeRecords) {
 		d := duplicate{cause: MisroutedBatch, copies: []copyOf{{entry{a, delta}, first}, {entry{b, delta}, later}}}
 		d.copies, d.verdict = weigh(d.copies)
@@ -81,27 +78,41 @@ func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
 	return g, true
 }
 
+// misfit returns the send that shows one of two equal batches to be foreign where it was sent, while the other belongs; nil if
+// nothing shows that.
+func (j *judgement) misfit(a, b *batch) *send {
+	if a.belongs() {
+		if s := j.foreign(b); s != nil {
+			return s
+		}
+	}
+	if b.belongs() {
+		return j.foreign(a)
+	}
+	return nil
+}
+
 // belongs reports whether a batch's sequence continues, or is continued by, another batch of the partition.
 func (b *batch) belongs() bool {
 	return b.predecessor() != nil || slices.ContainsFunc(b.p.batches, func(o *batch) bool { return len(o.sends) > 0 && o.predecessor() == b })
 }
 
-// foreign reports whether the partition's own sequences leave no place for the batch: its neighbour by sequence is not next to
-// it, and none of the client's streams has a gap in which the batches between could hide. A neighbour that is missing
+// foreign returns the send that shows that the partition's own sequences leave no place for the batch: its neighbour by
+// sequence is not next to it, and none of the client's streams has a gap in which the batches between could hide. A neighbour that is missing
 // proves nothing.
-func (j *judgement) foreign(b *batch) bool {
+func (j *judgement) foreign(b *batch) *send {
 	if b.belongs() {
-		return false
+		return nil
 	}
-	var neighbour *kafka.Batch
+	var neighbour *send
 	since := b.first.Time
 	consider := func(s *send) {
 		o := s.sent.Batch
 		if o.ProducerID != b.id.producer || o.ProducerEpoch != b.id.epoch || identityOf(o) == b.id {
 			return
 		}
-		if neighbour == nil || distance(o.BaseSequence, b.id.base) < distance(neighbour.BaseSequence, b.id.base) {
-			neighbour = o
+		if neighbour == nil || distance(o.BaseSequence, b.id.base) < distance(neighbour.sent.Batch.BaseSequence, b.id.base) {
+			neighbour = s
 			since = min(s.sent.First.Time, b.first.Time)
 		}
 	}
@@ -111,7 +122,10 @@ func (j *judgement) foreign(b *batch) bool {
 	for _, s := range b.p.torn {
 		consider(s)
 	}
-	return neighbour != nil && !j.gapOf(b, since)
+	if neighbour == nil || j.gapOf(b, since) {
+		return nil
+	}
+	return neighbour
 }
 
 // distance is how far apart two sequences are.

@@ -93,6 +93,9 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 	from, to := g.first().first.Time, latest(all)
 	p := g.later().p
 	all = append(all, p.leaderChanges(from, to)...)
+	if s := g.misfit; s != nil {
+		all = append(all, p.misfitEvent(s))
+	}
 	if b := f.Bump; b != nil {
 		all = append(all, j.bumpEvents(g, b)...)
 	}
@@ -100,6 +103,17 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 	return slices.CompactFunc(all, func(a, b Event) bool {
 		return a.Kind == b.Kind && a.At == b.At && a.Topic == b.Topic && a.Partition == b.Partition && a.CRC == b.CRC && a.Copy == b.Copy
 	})
+}
+
+// misfitEvent tells where the sequences of a partition stood to which a batch was sent by mistake.
+func (p *partition) misfitEvent(s *send) Event {
+	kb := s.sent.Batch
+	return Event{
+		Kind: EventProduceRequest, At: position(&s.sent.Seen), Offset: NoOffset, Topic: s.sent.Topic, Partition: s.sent.Partition,
+		ProducerID: kb.ProducerID, ProducerEpoch: kb.ProducerEpoch, BaseSequence: kb.BaseSequence, LastSequence: kb.LastSequence(),
+		RecordCount: kb.RecordCount, CRC: kb.CRC, HasBatch: true,
+		Acks: s.sent.Acks, LeaderID: -1, LeaderEpoch: -1, PreviousEpoch: -1, ReplicaID: -2,
+	}
 }
 
 func latest(all []Event) pcap.Timestamp {

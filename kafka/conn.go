@@ -71,6 +71,9 @@ func (c *conn) handle(e *reassembly.Event) {
 	switch e.Kind {
 	case reassembly.Data:
 		c.stream(e.Dir).data(e.Offset, e.Data, e.At)
+		if e.Dir == c.client {
+			c.asked(e.At)
+		}
 	case reassembly.Gap:
 		c.stream(e.Dir).gap(e.Offset, e.Length, e.At)
 	case reassembly.Ack:

@@ -23,8 +23,9 @@
 //
 // # Order
 //
-// The observations of one connection come in the order in which its messages are complete, with two exceptions: an answer
-// captured before its request comes right after it, with its own earlier frame; and bytes that could not be understood at
+// The observations of one connection come in the order in which its messages are complete, with exceptions: an answer
+// captured before its request comes right after it, with its own earlier frame; one whose request never comes waits until the
+// client is read past it; and bytes that could not be understood at
 // once, after a gap or a late start, are read when they can be. LinkOpened comes first, LinkClosed last. The batches
 // of a message come in its order, BatchFetched directly behind their PartitionFetched.
 //

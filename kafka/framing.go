@@ -213,10 +213,6 @@ func (s *stream) gap(offset reassembly.StreamOffset, length int64, at pcap.Ref) 
 	}
 	s.seek.forget()
 	s.hidden(at, at, length, CodeMessagesHidden)
-	if s.role == fromClient {
-		s.c.answers.lossy = true
-		s.c.releaseHeld()
-	}
 }
 
 // border takes a hole that covers the end of the message in progress, or the border between two messages.

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxHeld and maxHeldBytes bound the answers of one connection that wait for their request: TCP segments of a client
-	// that were captured late are late by a few round trips.
-	maxHeld      = 8
+	// maxHeld and maxHeldBytes bound the answers of one connection that wait for their request: reassembly holds a client's
+	// segments back for some 30 others, behind a lost one or at a late start.
+	maxHeld      = 32
 	maxHeldBytes = 256 << 10
 	// maxUnacked bounds the Produce answers whose acknowledgement by TCP is awaited. More than a window of TCP holds are
 	// not in flight; 1024 answers of 50 bytes are 50 KiB.
@@ -39,7 +39,8 @@ func (p *pending) request() *Request {
 type pairing struct {
 	waiting   []pending // oldest first
 	latest    int32     // correlation id of the last request
-	lossy     bool      // requests may be missing behind it
+	some      bool      // there was one
+	askedTo   pcap.Ref  // the latest frame of the client's that was read
 	held      []heldAnswer
 	heldBytes int
 	unacked   []unackedAnswer
@@ -128,7 +129,7 @@ func (c *conn) request(m *message) bool {
 	}
 	c.tokens.expected = false
 	m.header = h.size
-	c.answers.latest, c.answers.lossy = h.correlation, false
+	c.answers.latest, c.answers.some = h.correlation, true
 	p := pending{Request: c.newRequest(m, &h)}
 	c.d.stats.Requests++
 	if !c.named && h.clientID != nil && (h.key != keyAPIVersions || h.version < 3) {
@@ -149,6 +150,7 @@ func (c *conn) request(m *message) bool {
 		}
 		c.noteUndecodable(m, &p, "request", read)
 	}
+	c.tap(m, &p, true)
 	c.afterRequest(m, &h, &p)
 	return true
 }
@@ -210,7 +212,7 @@ func (c *conn) answer(m *message) {
 		c.answerTo(m, i)
 	case c.tokens.unanswered > 0:
 		c.tokens.unanswered--
-	case c.mayCome(correlation) && len(m.data) <= maxHeldBytes:
+	case c.mayCome(correlation, m.at) && len(m.data) <= maxHeldBytes:
 		c.hold(m, correlation)
 	default:
 		c.releaseHeld()
@@ -218,11 +220,27 @@ func (c *conn) answer(m *message) {
 	}
 }
 
-// mayCome reports whether the request of a correlation id may still be seen: it is none before those that were, and either
-// the client's stream has no gap that may have swallowed it, or bytes behind the gap still have to be understood.
-func (c *conn) mayCome(correlation int32) bool {
+// mayCome reports whether the request of an answer may still be seen: it is none before those that were, and the client's stream
+// has not been read up to the answer's frame, or has bytes that still have to be understood.
+func (c *conn) mayCome(correlation int32, at pcap.Ref) bool {
+	return (!c.answers.some || correlation-c.answers.latest > 0) && (before(c.answers.askedTo, at) || c.seeking())
+}
+
+// seeking reports whether bytes of the client's still have to be understood.
+func (c *conn) seeking() bool {
 	w := c.streams[fromClient].seek
-	return c.clientID.known && correlation-c.answers.latest > 0 && (!c.answers.lossy || w != nil && len(w.buf) > 0)
+	return w != nil && len(w.buf) > 0
+}
+
+// asked notes how far the client's stream has been read. Requests of answers from before that will not come any more.
+func (c *conn) asked(at pcap.Ref) {
+	a := &c.answers
+	if before(a.askedTo, at) {
+		a.askedTo = at
+	}
+	for len(a.held) > 0 && !c.seeking() && before(a.held[0].at, a.askedTo) {
+		c.releaseFirst()
+	}
 }
 
 // answerTo reads the answer to the waiting request at an index.
@@ -231,12 +249,13 @@ func (c *conn) answerTo(m *message, i int) {
 	c.d.stats.Responses++
 	n := c.d.api(p.APIKey, p.APIVersion)
 	n.Responses++
+	m.header = answerHeaderSize(m.data, p.APIKey, p.APIVersion)
+	defer c.tap(m, &p, false)
 	if !decodesAnswer(p.APIKey) {
 		return
 	}
 	defer c.awaitAck(m, &p)
 	read := unread
-	m.header = answerHeaderSize(m.data, p.APIKey, p.APIVersion)
 	if knownVersion(p.APIKey, p.APIVersion) && m.header >= 0 {
 		read = c.readAnswer(m, &p)
 		c.noteUndecodable(m, &p, "answer", read)
@@ -316,6 +335,7 @@ func (c *conn) answerUnasked(m *message) {
 	c.d.api(s.key, s.version).Responses++
 	m.header = answerHeaderSize(m.data, s.key, s.version)
 	c.readAnswer(m, &p)
+	c.tap(m, &p, false)
 }
 
 // countUnasked counts an answer of which nothing is known.
