@@ -10,6 +10,7 @@ type Decoder struct {
 	limits   Limits
 	emit     func(Observation)
 	noteTo   func(pcap.Note)
+	messages func(*Message) // nil unless asked for
 	stats    Stats
 	batches  *BatchReader
 	names    map[string]string
@@ -28,7 +29,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder that gives emit every observation and note every oddity, both from within Handle.
 func NewDecoder(o Options, emit func(Observation), note func(pcap.Note)) *Decoder {
-	d := &Decoder{limits: o.Limits, emit: emit, noteTo: note, batches: NewBatchReader(o), names: map[string]string{}}
+	d := &Decoder{limits: o.Limits, emit: emit, noteTo: note, messages: o.Messages, batches: NewBatchReader(o), names: map[string]string{}}
 	d.stats.APIs = map[API]*APIStats{}
 	d.emitSent, d.emitFetched, d.noteBatch = d.batchSent, d.batchFetched, d.batchNote
 	return d

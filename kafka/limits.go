@@ -3,7 +3,8 @@ package kafka
 // Options configure a Decoder and a BatchReader.
 type Options struct {
 	Limits   Limits
-	Previews bool // keep the first PreviewSize bytes of keys and values (Batch.Previews)
+	Previews bool           // keep the first PreviewSize bytes of keys and values (Batch.Previews)
+	Messages func(*Message) // if not nil, gets each message with its bytes
 }
 
 // Limits bound what one Decoder or one BatchReader may use. Start from DefaultLimits: a zero allows nothing.

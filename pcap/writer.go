@@ -29,6 +29,7 @@ const (
 // WriterOptions are the options of NewWriter.
 type WriterOptions struct {
 	Application string // what wrote the file; may be empty
+	Comment     string // on the whole file; may be empty
 	Snaplen     int    // stands in the interface blocks; 0 for none
 	// InterfaceName returns the name of the interface of a frame; it is called once for each interface. It may be nil.
 	InterfaceName func(f *Frame) string
@@ -71,8 +72,13 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	p.put32(byteOrderMagic)
 	p.put32(1) // version 1.0
 	p.put64(math.MaxUint64)
+	if o.Comment != "" {
+		p.option(optComment, cut(o.Comment))
+	}
 	if o.Application != "" {
 		p.option(optApplication, cut(o.Application))
+	}
+	if o.Comment != "" || o.Application != "" {
 		p.endOptions()
 	}
 	p.end(0)
