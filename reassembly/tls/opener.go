@@ -23,6 +23,7 @@ type aeadOpener struct {
 	tls13    bool
 	explicit int // bytes of the nonce that a record carries
 	iv       [12]byte
+	last     uint64 // what the last record that was opened carried of its nonce
 	// Kept here since what goes through the cipher.AEAD interface would be allocated for each record.
 	nonce [12]byte
 	extra [13]byte
@@ -76,6 +77,9 @@ func (o *aeadOpener) open(dst []byte, h *header, body []byte, seq uint64) (conte
 	content, err := o.aead.Open(dst[:0], o.nonce[:], body[o.explicit:], extra)
 	if err != nil {
 		return nil, 0, false
+	}
+	if o.explicit == explicitNonce {
+		o.last = binary.BigEndian.Uint64(body)
 	}
 	if !o.tls13 {
 		return content, h.kind(), true

@@ -41,11 +41,10 @@ func mayBeRecord(data []byte) bool {
 
 // Handshake messages (RFC 8446, section 4).
 const (
-	helloRequest = 0
-	clientHello  = 1
-	serverHello  = 2
-	finished     = 20
-	keyUpdate    = 24
+	clientHello = 1
+	serverHello = 2
+	finished    = 20
+	keyUpdate   = 24
 )
 
 // hello says whether a stream begins with a TLS hello.

@@ -1,0 +1,117 @@
+package tls
+
+import (
+	"bytes"
+
+	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/reassembly"
+)
+
+// guard is the state of a connection of which it is not known whether it is TLS, or that passes through.
+type guard struct {
+	inner  any // the state of the receiver of events
+	passes bool
+	looks  int8 // events that are still watched for records of TLS without a beginning
+	tls    *conn
+	held   []reassembly.Event // before it is known; at most the first bytes of a hello
+	first  []byte             // the first bytes of the direction that spoke first
+	dir    reassembly.Direction
+}
+
+// forward hands an event to the receiver as it is.
+func (g *guard) forward(d *Decrypter, e *reassembly.Event) {
+	own := e.Conn.State
+	e.Conn.State = g.inner
+	d.next(e)
+	g.inner, e.Conn.State = e.Conn.State, own
+}
+
+// recognise decides by the first bytes of the direction that speaks first.
+func (g *guard) recognise(d *Decrypter, e *reassembly.Event) {
+	switch {
+	case e.Kind == reassembly.Data && (len(g.first) == 0 || e.Dir == g.dir):
+		g.dir = e.Dir
+		g.first = append(g.first, e.Data[:min(len(e.Data), headerSize+1-len(g.first))]...)
+		switch beginsWithHello(g.first) {
+		case isHello:
+			g.begin(d, e)
+			return
+		case noHello:
+			g.pass(d, e)
+			return
+		}
+	case e.Kind == reassembly.Data || e.Kind == reassembly.Gap || e.Kind == reassembly.Close:
+		g.pass(d, e)
+		return
+	case len(g.first) == 0:
+		g.forward(d, e)
+		return
+	}
+	if len(g.held) == maxUndecided {
+		g.pass(d, e)
+		return
+	}
+	kept := *e
+	kept.Data = bytes.Clone(e.Data)
+	g.held = append(g.held, kept)
+}
+
+// maxUndecided bounds the events that wait for the sixth byte of a connection.
+const maxUndecided = 32
+
+// pass lets the connection through from now on.
+func (g *guard) pass(d *Decrypter, e *reassembly.Event) {
+	g.passes = true
+	if !e.Conn.SynSeen || e.Kind == reassembly.Gap || e.Offset > 0 {
+		g.looks = lateLooks
+	}
+	held := g.held
+	g.held, g.first = nil, nil
+	for i := range held {
+		g.forward(d, &held[i])
+	}
+	g.watch(d, e)
+	g.forward(d, e)
+}
+
+// begin makes the connection one of TLS.
+func (g *guard) begin(d *Decrypter, e *reassembly.Event) {
+	held := g.held
+	g.held, g.first = nil, nil
+	g.tls = newConn(d, g, e.Conn)
+	for i := range held {
+		g.tls.handle(&held[i])
+	}
+	g.tls.handle(e)
+}
+
+// lateLooks is how many events with data are watched in a connection whose beginning is not in the capture: each message
+// of Kafka begins with a new record, so that one of the first shows the borders.
+const lateLooks = 32
+
+// watch notes a connection of TLS whose beginning was not seen.
+func (g *guard) watch(d *Decrypter, e *reassembly.Event) {
+	if g.looks == 0 || e.Kind != reassembly.Data {
+		return
+	}
+	g.looks--
+	if !recordsFrom(e.Data) {
+		return
+	}
+	g.looks = 0
+	d.noteTo(pcap.Note{Code: CodeLateStart, At: e.At, Connection: e.Conn.A.String() + " → " + e.Conn.B.String(), Detail: "its handshake is not in the capture"})
+}
+
+// recordsFrom reports whether data begins with an encrypted record that ends with it, or where another one begins.
+func recordsFrom(data []byte) bool {
+	h, ok := headerOf(data)
+	if !ok || h.kind() != typeApplicationData || h.size() == 0 {
+		return false
+	}
+	n := headerSize + h.size()
+	if len(data) < n+headerSize {
+		return len(data) == n
+	}
+	_, ok = headerOf(data[n:])
+	return ok
+}
