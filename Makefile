@@ -2,7 +2,7 @@
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 FUZZTIME ?= 20s
 
-.PHONY: build test race lint fuzz update ci
+.PHONY: build test race lint fuzz bench update ci
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/kdupscan ./cmd/kdupscan
@@ -21,6 +21,10 @@ lint:
 # Each fuzz target for FUZZTIME.
 fuzz:
 	.ci/fuzz $(FUZZTIME)
+
+# The tables of docs/performance.md; .ci/bench says how to run a part of it.
+bench:
+	.ci/bench
 
 # Rewrite golden reports and generated captures. Read the difference before you commit it.
 update:
