@@ -34,7 +34,7 @@ func (c *chains) resentBy(l *batch, r kafka.Record, delays map[client]int64) {
 	}
 	key := c.key(later)
 	var best *node
-	for _, e := range c.index.byContent[r.Content] {
+	for _, e := range c.index.likely(r.Content) {
 		first, ok := e.record()
 		if !ok || c.key(e) == key || !before(e.b, l) || !e.b.openAt(l.first.Time) || !freshIdentity(e.b, l) {
 			continue

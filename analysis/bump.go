@@ -11,10 +11,15 @@ import (
 // bump describes the change of identity between the first and the later copy, and looks for what forced it.
 func (j *judgement) bump(g *group) *Bump {
 	from, to := g.first(), g.later()
+	key := [2]producerEpoch{{from.id.producer, from.id.epoch}, {to.id.producer, to.id.epoch}}
+	if known := j.bumps[key]; known != nil {
+		return known
+	}
 	b := &Bump{ProducerID: from.id.producer, FromEpoch: from.id.epoch, ToEpoch: to.id.epoch, NewProducerID: -1}
 	if to.id.producer != from.id.producer {
 		b.NewProducerID = to.id.producer
 	}
+	j.bumps[key] = b
 	first := j.firstSend(to)
 	grant := j.grant(b)
 	b.Local = grant == nil
@@ -50,22 +55,21 @@ func (j *judgement) firstSend(b *batch) *send {
 
 // sendsOf returns all sends of a producer id over all partitions, by time.
 func (j *judgement) sendsOf(producer int64) []*send {
-	if all, known := j.byProducer[producer]; known {
-		return all
-	}
-	var all []*send
-	for _, p := range j.partitions {
-		for _, s := range p.sends {
-			if s.sent.Batch.ProducerID == producer {
-				all = append(all, s)
+	if j.byProducer == nil {
+		j.byProducer = map[int64][]*send{}
+		for _, p := range j.partitions {
+			for _, s := range p.sends {
+				id := s.sent.Batch.ProducerID
+				j.byProducer[id] = append(j.byProducer[id], s)
 			}
 		}
+		for _, all := range j.byProducer {
+			slices.SortStableFunc(all, func(a, b *send) int {
+				return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
+			})
+		}
 	}
-	slices.SortStableFunc(all, func(a, b *send) int {
-		return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
-	})
-	j.byProducer[producer] = all
-	return all
+	return j.byProducer[producer]
 }
 
 // grant returns the InitProducerId exchange that gave the new identity, nil if none was seen.

@@ -35,6 +35,8 @@ type node struct {
 	prev    *node
 	next    []*node
 	cause   Cause // of the link from prev
+	top     *node // towards the first copy of the chain, shortened as it is followed; nil at the first copy
+	size    int   // at the first copy: the chain's length
 }
 
 // entry is one record of one batch, by its offset delta.
@@ -50,7 +52,7 @@ func newChains(p *partition, producers *producers) *chains {
 // record returns the entry's record; false where the capture lacks the records of the batch.
 func (e entry) record() (kafka.Record, bool) {
 	rs := e.b.records
-	if int(e.delta) < len(rs) && rs[e.delta].Delta == e.delta {
+	if e.delta >= 0 && int(e.delta) < len(rs) && rs[e.delta].Delta == e.delta {
 		return rs[e.delta], true
 	}
 	for _, r := range rs {
@@ -74,7 +76,7 @@ func (c *chains) node(e entry) *node {
 	key := c.key(e)
 	n := c.nodes[key]
 	if n == nil {
-		n = &node{key: key}
+		n = &node{key: key, size: 1}
 		c.nodes[key] = n
 	}
 	for _, have := range n.entries {
@@ -90,28 +92,38 @@ func (c *chains) node(e entry) *node {
 func (c *chains) lookup(e entry) *node { return c.nodes[c.key(e)] }
 
 func (c *chains) link(first, later *node, cause Cause) {
-	later.prev, later.cause = first, cause
+	root := first.root()
+	later.prev, later.cause, later.top = first, cause, root
 	first.next = append(first.next, later)
+	root.size += later.size
 	c.inOrder = append(c.inOrder, later)
 }
 
+// unlink takes a node and its later copies out of its chain.
 func (c *chains) unlink(later *node) {
 	first := later.prev
-	for i, n := range first.next {
-		if n == later {
-			first.next = append(first.next[:i:i], first.next[i+1:]...)
-			break
+	first.next = slices.DeleteFunc(first.next, func(n *node) bool { return n == later })
+	root := first.root()
+	later.prev, later.cause, later.top, later.size = nil, "", nil, 0
+	later.each(func(n *node) {
+		later.size++
+		if n != later {
+			n.top = later
 		}
-	}
-	later.prev, later.cause = nil, ""
+	})
+	root.size -= later.size
 }
 
 // root returns the first copy of a node's chain.
 func (n *node) root() *node {
-	for n.prev != nil {
-		n = n.prev
+	root := n
+	for root.top != nil {
+		root = root.top
 	}
-	return n
+	for n.top != nil {
+		n, n.top = n.top, root
+	}
+	return root
 }
 
 // each calls f for the node and all later copies of it, in the order of their links.
@@ -215,11 +227,5 @@ func (c *chains) contentCount(content kafka.Fingerprint) int {
 // distinctive reports whether no logical record outside the node's chain has its content (VERDICTS S6), but for a number of
 // records about to be linked.
 func (c *chains) distinctive(n *node, joining int) bool {
-	members := joining
-	n.root().each(func(m *node) {
-		if m.key.content == n.key.content {
-			members++
-		}
-	})
-	return c.contentCount(n.key.content) <= members
+	return c.contentCount(n.key.content) <= n.root().size+joining
 }

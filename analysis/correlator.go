@@ -121,7 +121,7 @@ func (c *Correlator) Finish() *Result {
 func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	l.used(o)
 	c.producers.sent(l, o)
-	if o.Batch == nil {
+	if o.Batch == nil || o.Batch.LastOffsetDelta < 0 {
 		return
 	}
 	h := c.history(o.Link, o.Topic, o.Partition)
@@ -142,6 +142,11 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 func (c *Correlator) answered(o *kafka.BatchAnswered) {
 	if o.Request == nil {
 		return // whose batch it answers is unknown
+	}
+	if o.BaseOffset > maxOffset {
+		absurd := *o
+		absurd.BaseOffset = NoOffset
+		o = &absurd
 	}
 	if l := c.links[o.Request.Link]; l != nil {
 		l.replied(o.Request)
@@ -184,7 +189,13 @@ func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	clear(l.open)
 }
 
+// maxOffset is far above any offset that a log reaches, and far enough below the largest number to add a count to.
+const maxOffset = 1 << 61
+
 func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
+	if o.Batch.BaseOffset < 0 || o.Batch.BaseOffset > maxOffset || o.Batch.LastOffsetDelta < 0 {
+		return
+	}
 	h := c.history(o.Link, o.Topic, o.Partition)
 	if h.sight(o, l, c.arrivals) {
 		h.changed = true

@@ -165,7 +165,8 @@ func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
 	if a.ErrorCode != 0 {
 		return false
 	}
-	for _, rival := range b.p.byIdentity[b.id] {
+	rivals := b.p.byIdentity[b.id]
+	for _, rival := range rivals[:min(len(rivals), maxRivals)] {
 		if rival == b {
 			continue
 		}
@@ -192,10 +193,12 @@ type claim struct {
 	at        pcap.Timestamp
 }
 
-// claims are sorted by their first offset; furthest[i] is the highest end of claims 0…i.
+// claims are sorted by their first offset; furthest[i] is the highest end of claims 0…i, newest[i] when the newest of their
+// batches was first sent.
 type claims struct {
 	all      []claim
 	furthest []int64
+	newest   []pcap.Timestamp
 }
 
 func (p *partition) claims() claims {
@@ -211,18 +214,18 @@ func (p *partition) claims() claims {
 		}
 	}
 	slices.SortStableFunc(c.all, func(a, b claim) int { return cmp.Compare(a.from, b.from) })
-	end := int64(-1)
+	end, newest := int64(-1), pcap.Timestamp(0)
 	for _, one := range c.all {
-		end = max(end, one.to)
-		c.furthest = append(c.furthest, end)
+		end, newest = max(end, one.to), max(newest, one.batch.first.Time)
+		c.furthest, c.newest = append(c.furthest, end), append(c.newest, newest)
 	}
 	return c
 }
 
 // overlapping calls f for each claim that shares an offset with [from, to) until f returns false.
 func (c claims) overlapping(from, to int64, f func(claim) bool) {
-	i := sort.Search(len(c.all), func(i int) bool { return c.all[i].from >= to })
-	for i--; i >= 0 && c.furthest[i] > from; i-- {
+	last := sort.Search(len(c.all), func(i int) bool { return c.all[i].from >= to }) - 1
+	for i := last; i >= 0 && i > last-maxRivals && c.furthest[i] > from; i-- {
 		if c.all[i].to > from && !f(c.all[i]) {
 			return
 		}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/kdupscan/kdupscan/pcap"
 )
@@ -64,32 +65,80 @@ func (p *partition) room(f, l *batch) (room, int64) {
 }
 
 // lowerBound returns the offset before which f cannot stand: behind what was acknowledged or seen before it was first sent,
-// what its producer sent under lower sequences, and the high watermark of that time.
+// what its producer sent before it under the same epoch, and the high watermark of that time.
 func (p *partition) lowerBound(f *batch) (int64, bool) {
-	lower := int64(-1)
-	for _, c := range p.log.all {
-		b := c.batch
-		earlier := c.at < f.first.Time
-		ordered := f.idempotent() && b.id.producer == f.id.producer && b.id.epoch == f.id.epoch && sequenceBefore(b.id.last, f.id.base)
-		if b != f && (earlier && !c.uncertain || ordered) {
-			lower = max(lower, c.to)
-		}
+	lower := p.bounds.known.before(f.first.Time)
+	if f.idempotent() {
+		lower = max(lower, p.bounds.own[producerEpoch{f.id.producer, f.id.epoch}].before(f.first.Time))
 	}
-	for _, m := range p.marks {
-		if m.at.Time < f.first.Time {
-			lower = max(lower, m.offset)
-		}
+	if n := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].at.Time >= f.first.Time }); n > 0 {
+		lower = max(lower, p.marks[n-1].offset)
 	}
 	return lower, lower >= 0
 }
 
-func sequenceBefore(a, b int32) bool { return a != b && uint32(b-a)&0x7fffffff < 1<<30 }
+// bounds are the ends of known ranges of a partition's log over time.
+type bounds struct {
+	known *ends                   // by when they were known
+	own   map[producerEpoch]*ends // by when their batches were first sent
+}
+
+type producerEpoch struct {
+	producer int64
+	epoch    int16
+}
+
+// ends are offsets over time: all[i] is the highest up to its time.
+type ends struct{ all []highWatermark }
+
+func (e *ends) add(at pcap.Ref, offset int64) { e.all = append(e.all, highWatermark{at, offset}) }
+
+func (e *ends) sort() {
+	slices.SortStableFunc(e.all, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
+	for i := 1; i < len(e.all); i++ {
+		e.all[i].offset = max(e.all[i].offset, e.all[i-1].offset)
+	}
+}
+
+// before returns the highest offset of before a time, -1 for none.
+func (e *ends) before(t pcap.Timestamp) int64 {
+	if e == nil {
+		return -1
+	}
+	n := sort.Search(len(e.all), func(i int) bool { return e.all[i].at.Time >= t })
+	if n == 0 {
+		return -1
+	}
+	return e.all[n-1].offset
+}
+
+func (c claims) bounds() bounds {
+	b := bounds{known: &ends{}, own: map[producerEpoch]*ends{}}
+	for _, one := range c.all {
+		if !one.uncertain {
+			b.known.add(pcap.Ref{Time: one.at}, one.to)
+		}
+		if id := one.batch.id; one.batch.idempotent() && len(one.batch.sends) > 0 {
+			key := producerEpoch{id.producer, id.epoch}
+			if b.own[key] == nil {
+				b.own[key] = &ends{}
+			}
+			b.own[key].add(one.batch.first, one.to)
+		}
+	}
+	b.known.sort()
+	for _, e := range b.own {
+		e.sort()
+	}
+	return b
+}
 
 // holes returns the unknown ranges of [from, to).
 func (p *partition) holes(from, to int64) []hole {
 	var holes []hole
 	at := from
-	for _, c := range p.log.all {
+	first := sort.Search(len(p.log.furthest), func(i int) bool { return p.log.furthest[i] > from })
+	for _, c := range p.log.all[first:] {
 		if c.from >= to {
 			break
 		}
@@ -114,49 +163,64 @@ func (p *partition) knownEnd() int64 {
 // otherHoles reports whether the known offsets of the partition have a hole that no unanswered batch explains: another
 // writer may be at work.
 func (p *partition) otherHoles(own hole) bool {
-	if len(p.log.all) == 0 {
-		return false
-	}
-	for _, h := range p.holes(p.log.all[0].from, p.knownEnd()) {
-		if h.to <= own.from || h.from >= own.to {
-			if !p.explained(h) {
-				return true
-			}
+	if !p.holesKnown {
+		p.holesKnown = true
+		if len(p.log.all) > 0 {
+			p.unexplained = slices.DeleteFunc(p.holes(p.log.all[0].from, p.knownEnd()), p.explained)
 		}
 	}
-	return false
+	return slices.ContainsFunc(p.unexplained, func(h hole) bool { return h.to <= own.from || h.from >= own.to })
 }
 
 // explained reports whether unanswered batches, in send order, fill the hole exactly.
 func (p *partition) explained(h hole) bool {
-	var before pcap.Timestamp
-	for _, c := range p.log.all {
-		if c.to <= h.from {
-			before = max(before, c.batch.first.Time)
+	open := p.unresolved()
+	before := p.log.sentBefore(h.from)
+	var sum int64
+	for _, b := range open[sort.Search(len(open), func(i int) bool { return open[i].first.Time >= before }):] {
+		if sum += int64(b.count()); sum >= h.to-h.from {
+			break
 		}
 	}
-	var sum int64
-	for _, b := range p.batches {
-		if b.unresolved() && b.first.Time >= before {
-			if sum += int64(b.count()); sum == h.to-h.from {
-				return true
+	return sum == h.to-h.from
+}
+
+// sentBefore returns when the newest of the batches that stand before an offset was first sent.
+func (c claims) sentBefore(offset int64) pcap.Timestamp {
+	n := sort.Search(len(c.all), func(i int) bool { return c.all[i].from >= offset })
+	if n == 0 {
+		return 0
+	}
+	return c.newest[n-1]
+}
+
+// unresolved returns the batches whose place nothing tells, in the order of their first sends.
+func (p *partition) unresolved() []*batch {
+	if !p.openKnown {
+		p.openKnown = true
+		for _, b := range p.batches {
+			if b.unresolved() {
+				p.open = append(p.open, b)
 			}
 		}
 	}
-	return false
+	return p.open
 }
 
 // unresolvedBefore returns the batches without a known place that may stand between lower and l, in the order in which a
 // leader took them: by sequence within a producer, else by first send.
 func (p *partition) unresolvedBefore(l *batch, lower int64) []*batch {
 	var all []*batch
-	for _, b := range p.batches {
-		if b == l || !before(b, l) || !b.unresolved() {
+	open := p.unresolved()
+	for i := len(open) - 1; i >= 0; i-- {
+		b := open[i]
+		if b == l || !before(b, l) {
 			continue
 		}
-		if bound, ok := p.lowerBound(b); ok && bound >= lower {
-			all = append(all, b)
+		if bound, ok := p.lowerBound(b); !ok || bound < lower {
+			break // so has every earlier one
 		}
+		all = append(all, b)
 	}
 	slices.SortStableFunc(all, func(a, b *batch) int {
 		if a.idempotent() && a.id.producer == b.id.producer && a.id.epoch == b.id.epoch {
@@ -182,7 +246,7 @@ func (b *batch) unresolved() bool {
 func (b *batch) refusalCertain() bool {
 	if !b.idempotent() {
 		// Without sequences nothing tells what came before. A late start alone is no reason to suspect a hidden send.
-		return !b.p.j.gapOf(b, b.previousOK())
+		return !b.p.j.gapOf(b, 0) || !b.p.j.gapOf(b, b.previousOK())
 	}
 	since := b.first.Time
 	run := b
@@ -220,25 +284,32 @@ func (b *batch) answeredOK(t pcap.Timestamp) bool {
 
 func (b *batch) lastSent() pcap.Timestamp { return b.sends[len(b.sends)-1].sent.At.Time }
 
-// previousOK returns when the client last sent a batch to the partition that was acknowledged before b, 0 if none was seen.
+// previousOK returns when the client last sent a batch to the partition that was acknowledged before b, 0 if none was seen. Only
+// the latest batches are looked at.
 func (b *batch) previousOK() pcap.Timestamp {
-	var at pcap.Timestamp
-	for _, o := range b.p.batches {
-		if o != b && !o.idempotent() && len(o.sends) > 0 && before(o, b) && sameClient(o, b) && o.answeredOK(b.lastSent()) {
-			at = max(at, o.first.Time)
+	own := sort.Search(len(b.p.batches), func(i int) bool { return b.p.batches[i].first.Time > b.first.Time || len(b.p.batches[i].sends) == 0 })
+	for i := own - 1; i >= 0 && i >= own-maxLookBack; i-- {
+		if o := b.p.batches[i]; o != b && !o.idempotent() && before(o, b) && sameClient(o, b) && o.answeredOK(b.lastSent()) {
+			return o.first.Time
 		}
 	}
-	return at
+	return 0
 }
+
+// maxLookBack is more batches than one client has in flight on a partition.
+const maxLookBack = 1000
 
 // gapOf reports whether a stream of the batch's client has a gap between since and the batch's last send.
 func (j *judgement) gapOf(b *batch, since pcap.Timestamp) bool {
-	cl, _ := b.client()
-	until := b.lastSent()
-	for _, l := range j.c.links {
-		if l.client() == cl && l.gapBetween(since, until) {
-			return true
+	if j.gaps == nil {
+		j.gaps = map[client][]*link{}
+		for _, l := range j.c.links {
+			if len(l.gaps) > 0 {
+				j.gaps[l.client()] = append(j.gaps[l.client()], l)
+			}
 		}
 	}
-	return false
+	cl, _ := b.client()
+	until := b.lastSent()
+	return slices.ContainsFunc(j.gaps[cl], func(l *link) bool { return l.gapBetween(since, until) })
 }

@@ -22,7 +22,9 @@ func (p *partition) joinByAnswer(all []*sighting) []*sighting {
 	for _, b := range p.batches {
 		for _, s := range b.sends {
 			if a := s.reply(); a != nil && a.BaseOffset >= 0 {
-				answered[a.BaseOffset] = append(answered[a.BaseOffset], b)
+				if at := answered[a.BaseOffset]; len(at) < maxRivals {
+					answered[a.BaseOffset] = append(at, b)
+				}
 			}
 		}
 	}
@@ -97,14 +99,11 @@ func sameRun(sent []kafka.Record, delta int32, seen []kafka.Record) bool {
 
 func (p *partition) joinByIdentity(all []*sighting) []*sighting {
 	var rest []*sighting
-next:
 	for _, s := range all {
 		if s.batch.Idempotent() && !s.batch.Control() {
-			for _, b := range p.byIdentity[identityOf(s.batch)] {
-				if sameContent(b.info, s.batch) {
-					b.see(s, s.batch.BaseOffset)
-					continue next
-				}
+			if b := newestLike(p.byIdentity[identityOf(s.batch)], s.batch); b != nil {
+				b.see(s, s.batch.BaseOffset)
+				continue
 			}
 		}
 		rest = append(rest, s)

@@ -18,8 +18,10 @@ type judgement struct {
 	found      []judged // sorted as the report wants them
 	counts     Counts
 	repeats    []ApplicationRepeat
-	delays     map[client]int64  // see sendDelays
-	byProducer map[int64][]*send // see sendsOf
+	delays     map[client]int64   // see sendDelays
+	byProducer map[int64][]*send  // see sendsOf
+	gaps       map[client][]*link // see gapOf
+	bumps      map[[2]producerEpoch]*Bump
 }
 
 // partitionKey is the identity of a partition: the topic id where one is known, else cluster and name.
@@ -32,7 +34,7 @@ type partitionKey struct {
 }
 
 func newJudgement(c *Correlator) *judgement {
-	return &judgement{c: c, byKey: map[partitionKey]*partition{}, byProducer: map[int64][]*send{}}
+	return &judgement{c: c, byKey: map[partitionKey]*partition{}, bumps: map[[2]producerEpoch]*Bump{}}
 }
 
 func (j *judgement) run() {

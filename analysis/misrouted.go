@@ -1,6 +1,10 @@
 package analysis
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
 
 // misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
 // id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
@@ -94,7 +98,8 @@ func (j *judgement) misfit(a, b *batch) *send {
 
 // belongs reports whether a batch's sequence continues, or is continued by, another batch of the partition.
 func (b *batch) belongs() bool {
-	return b.predecessor() != nil || slices.ContainsFunc(b.p.batches, func(o *batch) bool { return len(o.sends) > 0 && o.predecessor() == b })
+	next := identity{b.id.producer, b.id.epoch, kafka.AddSequence(b.id.last, 1), 0}
+	return b.predecessor() != nil || slices.ContainsFunc(b.p.byStart[next], func(o *batch) bool { return o != b })
 }
 
 // foreign returns the send that shows that the partition's own sequences leave no place for the batch: its neighbour by

@@ -21,13 +21,21 @@ type partition struct {
 	leaders   []leaderSeen
 	aborted   map[kafka.AbortedTransaction]bool
 
-	batches    []*batch // in the order of their first sends; those only fetched stand behind, by offset
-	byIdentity map[identity][]*batch
-	byEnd      map[identity][]*batch // by the last sequence; base is 0 in the keys
-	log        claims
-	timestamps timestampType
-	chains     *chains // nil for internal topics
-	repeats    int64   // application repeats
+	batches     []*batch // in the order of their first sends; those only fetched stand behind, by offset
+	byIdentity  map[identity][]*batch
+	byEnd       map[identity][]*batch // by the last sequence; base is 0 in the keys
+	byStart     map[identity][]*batch // by the first sequence; last is 0 in the keys
+	log         claims
+	bounds      bounds
+	open        []*batch // see unresolved
+	openKnown   bool
+	unexplained []hole // see otherHoles
+	holesKnown  bool
+	changes     []rise // see rises
+	risesKnown  bool
+	timestamps  timestampType
+	chains      *chains // nil for internal topics
+	repeats     int64   // application repeats
 }
 
 // timestampType is the topic's message.timestamp.type as far as the traffic shows it.
@@ -48,6 +56,9 @@ type identity struct {
 
 // end is the key of byEnd.
 func (id identity) end() identity { id.base = 0; return id }
+
+// start is the key of byStart.
+func (id identity) start() identity { id.last = 0; return id }
 
 // batch is a logical batch: one identity and content, however often it was sent or seen. Without a producer id each send
 // is a batch of its own.
@@ -105,7 +116,7 @@ func (p *partition) build() {
 	slices.SortStableFunc(p.marks, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
 	sortLeaders(p.leaders)
 	p.sends = mergeLegs(p.sends)
-	p.byIdentity, p.byEnd = map[identity][]*batch{}, map[identity][]*batch{}
+	p.byIdentity, p.byEnd, p.byStart = map[identity][]*batch{}, map[identity][]*batch{}, map[identity][]*batch{}
 	for _, s := range p.sends {
 		p.addSend(s)
 	}
@@ -114,6 +125,7 @@ func (p *partition) build() {
 	p.joinSightings()
 	p.addStoredEpochs()
 	p.log = p.claims()
+	p.bounds = p.log.bounds()
 }
 
 // addStoredEpochs adds what the log says of leaders: a batch that was seen to be sent stands under the leader epoch of the
@@ -149,12 +161,7 @@ func (p *partition) addSend(s *send) {
 	id := identityOf(kb)
 	var b *batch
 	if kb.Idempotent() {
-		for _, known := range p.byIdentity[id] {
-			if sameContent(known.info, kb) {
-				b = known
-				break
-			}
-		}
+		b = newestLike(p.byIdentity[id], kb)
 	}
 	if b == nil {
 		b = &batch{p: p, id: id, info: kb, records: kb.Records, first: s.sent.First, order: s.order}
@@ -162,6 +169,7 @@ func (p *partition) addSend(s *send) {
 		if kb.Idempotent() {
 			p.byIdentity[id] = append(p.byIdentity[id], b)
 			p.byEnd[id.end()] = append(p.byEnd[id.end()], b)
+			p.byStart[id.start()] = append(p.byStart[id.start()], b)
 		}
 	}
 	b.sends = append(b.sends, s)
@@ -171,6 +179,20 @@ func (p *partition) addSend(s *send) {
 	if at, ok := s.seenOK(); ok && (!b.hasSeenOK || at < b.seenOK) {
 		b.seenOK, b.hasSeenOK = at, true
 	}
+}
+
+// maxRivals bounds how many contents under one identity, batches at one offset or overlapping sightings are told apart. Brokers
+// and clients at fault make two or three.
+const maxRivals = 64
+
+// newestLike returns the batch with the content of kb, nil if there is none.
+func newestLike(rivals []*batch, kb *kafka.Batch) *batch {
+	for i := len(rivals) - 1; i >= 0 && i >= len(rivals)-maxRivals; i-- {
+		if sameContent(rivals[i].info, kb) {
+			return rivals[i]
+		}
+	}
+	return nil
 }
 
 func identityOf(b *kafka.Batch) identity {
@@ -226,7 +248,7 @@ func (p *partition) mergeSightings() {
 	kept := p.sightings[:0:0]
 next:
 	for _, s := range p.sightings {
-		for i := len(kept) - 1; i >= 0 && kept[i].batch.LastOffset() >= s.batch.BaseOffset; i-- {
+		for i := len(kept) - 1; i >= 0 && i >= len(kept)-maxRivals && kept[i].batch.LastOffset() >= s.batch.BaseOffset; i-- {
 			k := kept[i]
 			if k.batch.BaseOffset == s.batch.BaseOffset && sameStored(k.batch, s.batch) {
 				kept[i] = k.with(s)
@@ -257,7 +279,7 @@ func (s *sighting) with(o *sighting) *sighting {
 func dropOverwritten(all []*sighting) []*sighting {
 	lost := map[*sighting]bool{}
 	for i, s := range all {
-		for _, o := range all[i+1:] {
+		for _, o := range all[i+1 : min(len(all), i+1+maxRivals)] {
 			if o.batch.BaseOffset > s.batch.LastOffset() {
 				break
 			}

@@ -42,26 +42,62 @@ func (c *chains) match(l *batch) {
 	}
 }
 
+// pick chooses the first copy of a record of l: of the latest epoch, and the first one that is free.
 func (c *chains) pick(l *batch, r kafka.Record, last *node) (*node, Cause) {
 	var best *node
 	var bestCause Cause
-	for _, e := range c.index.byContent[r.Content] {
-		cause := resendCause(e.b, l)
-		if cause == "" {
-			continue
+	consider := func(e entry) {
+		if cause := resendCause(e.b, l); cause != "" {
+			if n := c.node(e); best == nil || preferred(n, best, last) {
+				best, bestCause = n, cause
+			}
 		}
-		if first, ok := e.record(); !ok || first.Timestamp != r.Timestamp && !(len(e.b.sends) == 0 && c.p.timestamps == logAppendTime) {
-			continue
+	}
+	if same := c.index.exact[recordKey{r.Content, r.Timestamp}]; same != nil {
+		for _, one := range same.all {
+			if e, ok := c.free(one, l); ok {
+				consider(e)
+			}
 		}
-		n := c.node(e)
-		if len(n.next) > 0 && (!c.distinctive(n, 1) || sameRound(n.next, l)) {
-			continue
-		}
-		if best == nil || preferred(n, best, last) {
-			best, bestCause = n, cause
+	}
+	if c.p.timestamps == logAppendTime {
+		for _, e := range c.index.likely(r.Content) {
+			if len(e.b.sends) == 0 && len(c.node(e).next) == 0 {
+				consider(e) // its timestamp is the broker's
+			}
 		}
 	}
 	return best, bestCause
+}
+
+// maxTries bounds how many records of a series are looked at for one that may be a first copy at the time: those in flight are few.
+const maxTries = 16
+
+// free returns the first record of a series that l may have written again: one that has no later copy yet, or one whose content
+// is distinctive, so that it was written again twice.
+func (c *chains) free(r *series, l *batch) (entry, bool) {
+	for r.next < len(r.entries) && c.spent(r.entries[r.next], l) {
+		r.next++
+	}
+	for _, e := range r.entries[r.next:min(len(r.entries), r.next+maxTries)] {
+		if n := c.lookup(e); (n == nil || len(n.next) == 0) && resendCause(e.b, l) != "" {
+			return e, true
+		}
+	}
+	for i := r.next - 1; i >= 0 && i >= r.next-maxTries; i-- {
+		if n := c.lookup(r.entries[i]); n != nil && len(n.next) > 0 && c.distinctive(n, 1) && !sameRound(n.next, l) {
+			return r.entries[i], true
+		}
+	}
+	return entry{}, false
+}
+
+// spent reports whether a record can be no first copy of l or of anything sent after it.
+func (c *chains) spent(e entry, l *batch) bool {
+	if n := c.lookup(e); n != nil && len(n.next) > 0 {
+		return true
+	}
+	return len(e.b.sends) > 0 && !e.b.openAt(l.first.Time)
 }
 
 // sameRound reports whether a first copy was already paired with a record of the batch.

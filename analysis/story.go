@@ -147,9 +147,16 @@ type rise struct {
 }
 
 func (p *partition) rises() []rise {
+	if !p.risesKnown {
+		p.changes, p.risesKnown = findRises(p.leaders), true
+	}
+	return p.changes
+}
+
+func findRises(leaders []leaderSeen) []rise {
 	var all []rise
 	top := leaderSeen{id: -1, epoch: -1}
-	for _, l := range p.leaders {
+	for _, l := range leaders {
 		switch {
 		case top.id < 0 && top.epoch < 0:
 			top = l

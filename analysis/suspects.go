@@ -10,10 +10,50 @@ import (
 // suspects indexes, by content, the records that may be first copies: those of batches that another batch could have been
 // meant to replace. In traffic without faults there are next to none, which keeps judging cheap.
 type suspects struct {
-	byContent map[kafka.Fingerprint][]entry
-	whole     map[wholeKey][]*batch // what a batch has in common with its resend, however little of it was captured
-	batches   []*batch              // in order of first send
-	until     []pcap.Timestamp      // until[i]: the latest time at which one of batches 0…i was open
+	exact   map[recordKey]*candidates
+	loose   map[kafka.Fingerprint][]entry // by content alone; only what may be distinctive, see maxLoose
+	whole   map[wholeKey][]*batch         // what a batch has in common with its resend, however little of it was captured
+	batches []*batch                      // in order of first send
+	until   []pcap.Timestamp              // until[i]: the latest time at which one of batches 0…i was open
+}
+
+// maxLoose is from how many suspects on a content is not looked up by itself any more: it cannot be distinctive.
+const maxLoose = 64
+
+// likely returns the suspects with a content, nil if there are too many for it to be distinctive.
+func (x *suspects) likely(content kafka.Fingerprint) []entry {
+	if all := x.loose[content]; len(all) <= maxLoose {
+		return all
+	}
+	return nil
+}
+
+// recordKey is what a client keeps of a record that it sends again.
+type recordKey struct {
+	content   kafka.Fingerprint
+	timestamp int64
+}
+
+// candidates are the suspects of one recordKey, a series for each identity.
+type candidates struct{ all []*series }
+
+// series lists records of one producer epoch (or of none) in the order of their sends. Those before next cannot be a first copy any
+// more: they are one already, or were acknowledged before what is looked at now.
+type series struct {
+	producer int64
+	epoch    int16
+	entries  []entry
+	next     int
+}
+
+func (same *candidates) add(e entry) {
+	for _, r := range same.all {
+		if r.producer == e.b.id.producer && r.epoch == e.b.id.epoch {
+			r.entries = append(r.entries, e)
+			return
+		}
+	}
+	same.all = append(same.all, &series{producer: e.b.id.producer, epoch: e.b.id.epoch, entries: []entry{e}})
 }
 
 // wholeKey is what the header of a batch keeps when a client sends the batch again as a whole: without a producer id all of it,
@@ -40,7 +80,7 @@ func (b *batch) whole() wholeKey {
 const forever = pcap.Timestamp(1<<63 - 1)
 
 func findSuspects(p *partition) *suspects {
-	x := &suspects{byContent: map[kafka.Fingerprint][]entry{}, whole: map[wholeKey][]*batch{}}
+	x := &suspects{exact: map[recordKey]*candidates{}, loose: map[kafka.Fingerprint][]entry{}, whole: map[wholeKey][]*batch{}}
 	top := map[int64]int16{} // highest epoch sent per producer id
 	for _, b := range p.batches {
 		if b.idempotent() && len(b.sends) > 0 {
@@ -58,7 +98,17 @@ func findSuspects(p *partition) *suspects {
 
 func (x *suspects) add(b *batch) {
 	for _, r := range b.records {
-		x.byContent[r.Content] = append(x.byContent[r.Content], entry{b, r.Delta})
+		e := entry{b, r.Delta}
+		key := recordKey{r.Content, r.Timestamp}
+		same := x.exact[key]
+		if same == nil {
+			same = &candidates{}
+			x.exact[key] = same
+		}
+		same.add(e)
+		if all := x.loose[r.Content]; len(all) <= maxLoose {
+			x.loose[r.Content] = append(all, e)
+		}
 	}
 	key := b.whole()
 	x.whole[key] = append(x.whole[key], b)
