@@ -78,7 +78,7 @@ func newPair(version uint16, suites ...uint16) pair {
 }
 
 // run connects the peers, lets them talk and returns the recording.
-func (p pair) run(t *testing.T, messages [][2]string) (*recording, [2]string, tls.ConnectionState) {
+func (p pair) run(t testing.TB, messages [][2]string) (*recording, [2]string, tls.ConnectionState) {
 	t.Helper()
 	a, b, r := tap(t)
 	client, server := tls.Client(a, p.client), tls.Server(b, p.server)
@@ -126,7 +126,7 @@ func TestGoSuites(t *testing.T) {
 			if c.suite != 0 && state.CipherSuite != c.suite {
 				t.Fatalf("the peers agreed on %s", tls.CipherSuiteName(state.CipherSuite))
 			}
-			for _, size := range []int{1, 7, 1448, 1 << 16} {
+			for _, size := range []int{61, 1448, 1 << 16} {
 				p := decryptAll(t, keysOf(t, p.log.String()), r.events(size))
 				p.wantPlain(sent)
 				if !strings.Contains(p.details, "broker.test") || !strings.Contains(p.details, tls.CipherSuiteName(state.CipherSuite)) {

@@ -11,7 +11,7 @@ import (
 type guard struct {
 	inner  any // the state of the receiver of events
 	passes bool
-	looks  int8 // events that are still watched for records of TLS without a beginning
+	looks  int  // events that are still watched for records of TLS without a beginning
 	tls    *conn
 	held   []reassembly.Event // before it is known; at most the first bytes of a hello
 	first  []byte             // the first bytes of the direction that spoke first
@@ -85,9 +85,9 @@ func (g *guard) begin(d *Decrypter, e *reassembly.Event) {
 	g.tls.handle(e)
 }
 
-// lateLooks is how many events with data are watched in a connection whose beginning is not in the capture: each message
-// of Kafka begins with a new record, so that one of the first shows the borders.
-const lateLooks = 32
+// lateLooks is how many events with data are watched in a connection whose beginning is not in the capture. Short messages
+// begin with a segment and a record of their own; a long one may come before them.
+const lateLooks = 1024
 
 // watch notes a connection of TLS whose beginning was not seen.
 func (g *guard) watch(d *Decrypter, e *reassembly.Event) {

@@ -46,7 +46,7 @@ func (t tapped) Write(b []byte) (int, error) {
 }
 
 // tap returns the two ends of a connection of which all bytes are recorded; the client is A.
-func tap(t *testing.T) (client, server net.Conn, r *recording) {
+func tap(t testing.TB) (client, server net.Conn, r *recording) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -245,7 +245,7 @@ func (p *plaintext) wantPlain(want [2]string) {
 }
 
 // talk lets both sides say the messages in turn and returns what each has sent.
-func talk(t *testing.T, client, server io.ReadWriter, messages [][2]string) (sent [2]string) {
+func talk(t testing.TB, client, server io.ReadWriter, messages [][2]string) (sent [2]string) {
 	t.Helper()
 	errs := make(chan error, 1)
 	go func() {
@@ -289,4 +289,9 @@ func (p *plaintext) wantUntouched(want []reassembly.Event) {
 			p.t.Fatalf("event %d is %+v, want %+v", i, g, w)
 		}
 	}
+}
+
+// lossEvery drops each nth event, but not the hellos.
+func lossEvery(n int) func(int, *reassembly.Event) bool {
+	return func(i int, _ *reassembly.Event) bool { return i > 40 && i%n == 0 }
 }

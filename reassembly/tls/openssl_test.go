@@ -55,6 +55,7 @@ func start(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cmd.Stderr = cmd.Stdout
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +88,9 @@ func relay(t *testing.T, to string) (address string, recorded func() *recording)
 			a.Close()
 			return
 		}
+		deadline := time.Now().Add(10 * time.Second)
+		a.SetDeadline(deadline)
+		b.SetDeadline(deadline)
 		var both sync.WaitGroup
 		both.Go(func() {
 			io.Copy(tapped{b, r, reassembly.FromA}, onlyReader{a})
@@ -107,7 +111,7 @@ func relay(t *testing.T, to string) (address string, recorded func() *recording)
 type onlyReader struct{ io.Reader }
 
 // opensslTalk runs openssl s_client, which sends the lines and waits for the answer to each. Lines of one letter are
-// commands to s_client: K updates the keys.
+// commands to s_client: K and k update the keys, R negotiates again.
 func opensslTalk(t *testing.T, address string, lines []string, args ...string) (sent [2]string) {
 	t.Helper()
 	in, out := start(t, exec.Command("openssl", append([]string{"s_client", "-connect", address}, args...)...))
@@ -115,7 +119,9 @@ func opensslTalk(t *testing.T, address string, lines []string, args ...string) (
 	answers.Buffer(nil, 1<<20)
 	for _, line := range lines {
 		fmt.Fprintln(in, line)
-		if len(line) == 1 {
+		if said := map[string]string{"K": "KEYUPDATE", "k": "KEYUPDATE", "R": "RENEGOTIATING"}[line]; said != "" {
+			for answers.Scan() && !strings.Contains(answers.Text(), said) {
+			}
 			continue
 		}
 		sent[0] += line + "\n"
