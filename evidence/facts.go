@@ -58,9 +58,9 @@ func (f *facts) add(number int, finding *analysis.Finding) {
 	if b := finding.Bump; b != nil {
 		f.producer(b.ProducerID)
 		f.producer(b.NewProducerID)
-		f.position(b.FirstSeen, remark{name, wordless(bumpWords(b))})
+		f.position(b.FirstSeen, remark{name, wordless(bumpWords(b))}, analysis.EventEpochBump)
 		if t := b.Trigger; t != nil {
-			f.position(t.At, remark{name + " trigger", triggerWords(t)})
+			f.position(t.At, remark{name + " trigger", triggerWords(t)}, "")
 			f.place(t.Topic, t.Partition)
 		}
 	}
@@ -81,11 +81,16 @@ func (f *facts) producer(id int64) {
 	}
 }
 
-// position adds a frame of which only its connection is known.
-func (f *facts) position(at analysis.Position, r remark) {
-	f.event(r.subject, &analysis.Event{At: at})
-	if all := f.events[keyOf(at.Ref)]; len(all) > 0 {
-		all[len(all)-1].remark = r
+// position adds a frame of which only its connection is known, unless the story has a step of that kind there.
+func (f *facts) position(at analysis.Position, r remark, kind analysis.EventKind) {
+	key := keyOf(at.Ref)
+	for _, have := range f.events[key] {
+		if have.Kind == kind {
+			return
+		}
+	}
+	if !at.IsZero() {
+		f.events[key] = append(f.events[key], event{analysis.Event{At: at}, r})
 	}
 }
 
@@ -93,10 +98,10 @@ func (f *facts) event(name string, e *analysis.Event) {
 	if e.At.IsZero() {
 		return
 	}
-	if f.from == 0 || e.At.Time < f.from {
+	if f.to == 0 {
 		f.from = e.At.Time
 	}
-	f.to = max(f.to, e.At.Time)
+	f.from, f.to = min(f.from, e.At.Time), max(f.to, e.At.Time)
 	key := keyOf(e.At.Ref)
 	for _, have := range f.events[key] {
 		if have.Event == *e {

@@ -75,7 +75,7 @@ func (r *redactor) request(m *kafka.Message) (written, bool) {
 	header = binary.BigEndian.AppendUint16(header, uint16(m.APIVersion))
 	header = binary.BigEndian.AppendUint32(header, uint32(m.CorrelationID))
 	if id := m.Request; id.HasClientID {
-		name := r.text("client", id.ClientID)
+		name := r.text("c", id.ClientID)
 		header = binary.BigEndian.AppendUint16(header, uint16(len(name)))
 		header = append(header, name...)
 	} else {
@@ -274,5 +274,5 @@ func (r *redactor) name(field, text string) string {
 	case "ClientSoftwareName", "ClientSoftwareVersion", "Name": // of features
 		return text
 	}
-	return r.text("name", text)
+	return r.text("n", text)
 }

@@ -195,10 +195,10 @@ func (p *Plan) mark(key messageKey, l *kafka.Link, first, at pcap.Ref, s Selecti
 func (p *Plan) span(l *kafka.Link, first, at pcap.Ref, s Selection) {
 	key := pairOf(l.Client, l.Server)
 	p.spans[key] = append(p.spans[key], span{min(first.Time, at.Time), max(first.Time, at.Time), s})
-	if p.from == 0 || first.Time < p.from {
+	if p.to == 0 {
 		p.from = first.Time
 	}
-	p.to = max(p.to, at.Time)
+	p.from, p.to = min(p.from, first.Time), max(p.to, at.Time)
 }
 
 // maxRemarks bounds the remarks on one frame: a comment that nobody reads proves nothing.

@@ -130,7 +130,7 @@ func (p *Pseudonyms) crc(crc uint32) uint32 {
 	return binary.BigEndian.Uint32(p.mac("crc", binary.BigEndian.AppendUint32(nil, crc)))
 }
 
-// text returns what stands for a name of some kind; the empty one stays.
+// text returns what stands for a name, with a letter for its kind: a word might be part of the name. The empty name stays.
 func (p *Pseudonyms) text(kind, name string) string {
 	if p.redaction == RedactPayload || name == "" {
 		return name
@@ -153,7 +153,7 @@ func (p *Pseudonyms) topicName(name string) string {
 	if internalTopics[name] {
 		return name
 	}
-	return p.text("topic", name)
+	return p.text("t", name)
 }
 
 func (p *Pseudonyms) id(id [16]byte) [16]byte {
@@ -171,7 +171,7 @@ func (p *Pseudonyms) host(name string) string {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return p.address(a).String()
 	}
-	return p.text("host", name)
+	return p.text("h", name)
 }
 
 // address returns what stands for an address: one of those set aside for benchmarks (RFC 2544, RFC 5180), which no real cluster

@@ -57,9 +57,11 @@ func (t *tcpWriter) write(p *packet) error {
 		FIN: p.flags&reassembly.FIN != 0, RST: p.flags&reassembly.RST != 0,
 	}
 	if h.SYN {
-		const largest = 14 // RFC 7323: no window is ever full
-		h.Seq--
-		h.Options = []layers.TCPOption{{OptionType: layers.TCPOptionKindWindowScale, OptionLength: 3, OptionData: []byte{largest}}}
+		h.Seq-- // it has a number of its own
+		h.Options = []layers.TCPOption{
+			{OptionType: layers.TCPOptionKindMSS, OptionLength: 4, OptionData: []byte{maxSegment >> 8, maxSegment & 0xff}},
+			{OptionType: layers.TCPOptionKindWindowScale, OptionLength: 3, OptionData: []byte{14}}, // so that no window is ever full
+		}
 	}
 	if !h.ACK {
 		h.Ack = 0

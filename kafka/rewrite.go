@@ -18,8 +18,8 @@ const (
 )
 
 // Rewriter writes the batches of a records field anew, with other content in their records: compressed again with the same codec
-// and with right CRCs. What it cannot read goes through Replace as one piece, so that nothing of it stays either. Numbers stay:
-// offsets, timestamps, identities, lengths. It is for one goroutine.
+// and with right CRCs. Numbers stay: offsets, timestamps, identities, lengths. Records that cannot be read go through Replace as one
+// piece. Batches with a wrong CRC are left out: nothing vouches for where their content begins. It is for one goroutine.
 type Rewriter struct {
 	// Replace returns what stands for a piece of a record, of the same length. It must neither keep nor change its argument.
 	Replace func(part Part, content []byte) []byte
@@ -56,13 +56,13 @@ func (w *Rewriter) Stale() bool {
 func (w *Rewriter) Again() { clear(w.asked) }
 
 // Records appends to dst what stands for a records field. data is what the capture has of it, total its length on the wire. Of a
-// magic 2 batch whose end is not there the header is written; missing is how many bytes of it lack then. What follows such a
-// batch, and what is no batch, is left out.
+// magic 2 batch whose end is not there the header is written, if it is one; missing is how many bytes of it lack then. What
+// follows such a batch, and what is no batch, is left out.
 func (w *Rewriter) Records(dst, data []byte, total int) (out []byte, missing int) {
 	defer w.reader.trim()
 	for total > 0 {
 		e := nextExtent(data, total)
-		if e.state == captureCut && e.magic == 2 && len(data) >= recordBatchHeader {
+		if e.state == captureCut && e.magic == 2 && plausibleBatch(data, total, false) {
 			front := append([]byte(nil), data[:recordBatchHeader]...)
 			binary.BigEndian.PutUint32(front[crcAt:], w.crc(binary.BigEndian.Uint32(front[crcAt:])))
 			return append(dst, front...), logPrefix + int(binary.BigEndian.Uint32(data[lengthAt:])) - recordBatchHeader
@@ -95,27 +95,24 @@ func (w *Rewriter) crc(crc uint32) uint32 {
 // recordBatch returns what stands for the magic 2 batch that takes all of data.
 func (w *Rewriter) recordBatch(data []byte) []byte {
 	old := binary.BigEndian.Uint32(data[crcAt:])
-	right := crc32.Checksum(data[crcEnd:], castagnoli) == old
-	header := append([]byte(nil), data[:recordBatchHeader]...)
+	if crc32.Checksum(data[crcEnd:], castagnoli) != old {
+		return nil
+	}
 	body, ok := w.batchBody(data)
 	if !ok {
 		body = w.Replace(ValuePart, data[recordBatchHeader:])
 	}
-	out := append(header, body...)
+	out := append(append([]byte(nil), data[:recordBatchHeader]...), body...)
 	binary.BigEndian.PutUint32(out[lengthAt:], uint32(len(out)-logPrefix))
 	crc := crc32.Checksum(out[crcEnd:], castagnoli)
-	if right {
-		w.crcs[old] = crc
-	} else {
-		crc = ^crc // as wrong as it was
-	}
 	binary.BigEndian.PutUint32(out[crcAt:], crc)
+	w.crcs[old] = crc
 	return out
 }
 
 // batchBody returns what stands for the records of a batch, false if they cannot be read.
 func (w *Rewriter) batchBody(data []byte) ([]byte, bool) {
-	b, _ := w.reader.readRecordBatch(data) // the CRC included: a torn batch is no evidence of anything
+	b, _ := w.reader.readRecordBatch(data)
 	if b.NotCompared != Compared {
 		return nil, false
 	}

@@ -7,8 +7,9 @@ import (
 
 // setMessage returns what stands for the message of magic 0 or 1 that takes all of data, at a level of nesting.
 func (w *Rewriter) setMessage(data []byte, level int) []byte {
-	old := binary.BigEndian.Uint32(data[messageCRCAt:])
-	right := crc32.ChecksumIEEE(data[magicAt:]) == old
+	if crc32.ChecksumIEEE(data[magicAt:]) != binary.BigEndian.Uint32(data[messageCRCAt:]) {
+		return nil
+	}
 	m, err := readSetMessage(data)
 	front := magicAt + 2 // up to the attributes
 	if m.magic == 1 {
@@ -31,11 +32,7 @@ func (w *Rewriter) setMessage(data []byte, level int) []byte {
 		out = append(out, inner...)
 	}
 	binary.BigEndian.PutUint32(out[lengthAt:], uint32(len(out)-logPrefix))
-	crc := crc32.ChecksumIEEE(out[magicAt:])
-	if !right {
-		crc = ^crc
-	}
-	binary.BigEndian.PutUint32(out[messageCRCAt:], crc)
+	binary.BigEndian.PutUint32(out[messageCRCAt:], crc32.ChecksumIEEE(out[magicAt:]))
 	return out
 }
 
