@@ -19,7 +19,7 @@ type historyCase struct {
 	doubt   pcap.Code // one that the first finding must have
 }
 
-func run(t *testing.T, cases []historyCase) {
+func runCases(t *testing.T, cases []historyCase) {
 	t.Helper()
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -4,7 +4,7 @@ import "testing"
 
 // Section 4 of the rules of verdicts: a row of the table of causes each, and its near misses.
 func TestCauses(t *testing.T) {
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			name:    "epoch-bump: not answered at all, then under e' > e from sequence 0",
 			history: `p1 > t/0 7/0/5:z; p1 < =9; p1 > t/0 7/0/6:a; p1 rst; p1' > t/0 7/2/0:a; p1' < =11`,
@@ -189,7 +189,7 @@ func TestTriggers(t *testing.T) {
 		return `p1 > t/0 7/0/5:a; p1 < 7=10; ` + before + `; @400000 p1 > t/0 7/1/0:a; p1 < =11; ` + after
 	}
 	found := func(trigger string) string { return `probable epoch-bump t/0 10>11 7/0>7/1 by ` + trigger }
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			name:    "45 on another partition, connection and broker",
 			history: bump(`p2 > u/5 7/0/9:x; p2 < 45`, ``),

@@ -4,7 +4,7 @@ import "testing"
 
 // Lessons of public reports: what happened there, reduced to its steps.
 func TestPublicLessons(t *testing.T) {
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			// Fatal in the client, nothing stored.
 			name:    "librdkafka 3584: 6, then 45 for the very same first sequence",
@@ -33,6 +33,13 @@ func TestPublicLessons(t *testing.T) {
 			history: `p1 > t/0 7/0/0:a; p1 < =10; p1 > t/0 7/0/1:b; p1 < =11; m1 topic t
 				p1 > t/0 7/0/0:x; p1 < =10~10`,
 			counts: `appended 2`,
+		},
+		{
+			// Once as it was, once cut anew with a newer record.
+			name:    "librdkafka 1390: the lost request goes out twice: two later copies, no first one needed",
+			history: `p1 > t/0 -:ab; p1 rst; p1' > t/0 -:ab; p1' > t/0 -:abc; p1' < =10; p1' < =12; r1 fetch t/0 hw=15 10=-:ab 12=-:abc`,
+			want:    `confirmed blind-retry t/0 10>12 11>13`,
+			counts:  `appended 2`,
 		},
 		{
 			// The first request waited in the socket buffer; the application sent the record again at 60 s.

@@ -4,7 +4,7 @@ import "testing"
 
 // Section 5 of the rules of verdicts: what must stay silent, with the fault it resembles beside it.
 func TestLookAlikes(t *testing.T) {
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			name: "1 the same offsets fetched by consumers, followers, rack-local readers, and re-read",
 			history: `p1 > t/0 7/0/0:ab; p1 < =10; r1 fetch t/0 hw=12 10=7/0/0:ab; s1 fetch t/0 hw=12 10=7/0/0:ab; f1 fetch t/0 hw=12 follower=2 10=7/0/0:ab
@@ -171,7 +171,7 @@ func TestLookAlikes(t *testing.T) {
 
 // The counts of a report.
 func TestCounts(t *testing.T) {
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			name:    "appended: OK answers that are new batches",
 			history: `p1 > t/0 -:ab u/0 -:c; p1 < =10 =20; p1 > t/0 -:d; p1 < =-1`,

@@ -4,7 +4,7 @@ import "testing"
 
 // Section 1 of the rules of verdicts: what the protocol does.
 func TestProtocolRules(t *testing.T) {
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			// The old leader appended before it lost its place; the client renumbers what it takes for not persisted.
 			name:    "R1 an error with base_offset >= 0 says appended on that leader",

@@ -4,7 +4,7 @@ import "testing"
 
 // Section 2 of the rules of verdicts: when two records are the same.
 func TestSamenessRules(t *testing.T) {
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			name:    "S1 on LogAppendTime topics compare without the timestamp",
 			history: `r1 fetch t/0 hw=14 10=7/0/5:ab~500 12=7/1/0:ab~600`,

@@ -143,7 +143,7 @@ func (w *world) bump(c *actor, ask bool) {
 	c.epoch++
 	clear(c.sequence)
 	if ask {
-		w.say("%s1 init %d/%d from=%d/%d", "i"+c.process, c.id, c.epoch, c.id, c.epoch-1)
+		w.say("i%s%d init %d/%d from=%d/%d", c.process, w.broker+1, c.id, c.epoch, c.id, c.epoch-1)
 	}
 }
 
@@ -218,7 +218,7 @@ func (w *world) tellFalse(c *actor) {
 		w.again(c, l, NewProducerID, func() {
 			c.id, c.epoch = w.newID(), 0
 			clear(c.sequence)
-			w.say("i%s1 init %d/0", c.process, c.id)
+			w.say("i%s%d init %d/0", c.process, w.broker+1, c.id)
 		})
 	case 2:
 		w.storedTwice(c, l)

@@ -4,7 +4,7 @@ import "testing"
 
 // Section 3 of the rules of verdicts: how sure a finding is.
 func TestVerdicts(t *testing.T) {
-	run(t, []historyCase{
+	runCases(t, []historyCase{
 		{
 			name:    "confirmed: a consumer's Fetch sighting of each copy",
 			history: `r1 fetch t/0 10=-:ab 12=-:ab`,

@@ -17,6 +17,7 @@ type world struct {
 	conns      map[string]int // how often a connection of a process to a broker has ended
 	letters    int
 	ids        int
+	broker     int      // number before its first broker
 	truth      []string // records that stand twice: cause, partition, offsets
 }
 
@@ -53,16 +54,19 @@ type actor struct {
 	steps         []func()
 }
 
-func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 1)), conns: map[string]int{}, now: 1000}
+func newWorld(seed uint64) *world { return newWorldBeside(seed, 0) }
+
+// newWorldBeside makes the n-th of several worlds that share nothing.
+func newWorldBeside(seed uint64, n int) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 1)), conns: map[string]int{}, now: 1000, letters: 5000 * n, ids: 100 * n, broker: 3 * n}
 	for i := range 3 {
 		w.partitions = append(w.partitions, &log{
-			name: fmt.Sprintf("t/%d", i), leader: 1 + w.IntN(3), epoch: 1, next: w.IntN(100),
+			name: fmt.Sprintf("%c/%d", 't'+rune(n), i), leader: w.broker + 1 + w.IntN(3), epoch: 1, next: w.IntN(100),
 			appendTime: w.IntN(4) == 0, lz4: w.IntN(4) == 0,
 		})
 	}
 	for i := range 4 {
-		c := &actor{process: string(rune('a' + i)), id: -1, sequence: map[*log]int{}, acks: " acks=-1"}
+		c := &actor{process: string(rune('a' + 4*n + i)), id: -1, sequence: map[*log]int{}, acks: " acks=-1"}
 		if i < 2 {
 			c.id = w.newID()
 		}
@@ -163,7 +167,7 @@ func (w *world) drop(c *actor, l *log) {
 // lead moves a partition to another leader. Requests that wait elsewhere are not affected: the old leader has answered them.
 func (w *world) lead(l *log) {
 	l.epoch++
-	w.say("m%d leader %s %d %d", 1+w.IntN(3), l.name, l.leader, l.epoch)
+	w.say("m%d leader %s %d %d", w.broker+1+w.IntN(3), l.name, l.leader, l.epoch)
 }
 
 // fetch shows a part of a log to a reader: committed entries to a consumer, all to a follower.
@@ -235,7 +239,7 @@ func (w *world) run(stories int, tell func(*actor)) {
 			tell(c)
 			continue
 		}
-		w.now += 1 + w.IntN(30)
+		w.now += 10 * (1 + w.IntN(3))
 		step := c.steps[0]
 		c.steps = c.steps[1:]
 		step()
