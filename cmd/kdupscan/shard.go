@@ -48,6 +48,21 @@ func (s *shard) push(segments []segment, out []observed) []observed {
 	return out
 }
 
+// shardView is what a shard has counted so far.
+type shardView struct {
+	kafka kafka.Stats
+	tcp   reassembly.Stats
+	notes notes
+}
+
+// view returns a copy, which the shard leaves alone.
+func (s *shard) view() shardView {
+	v := shardView{tcp: s.assembler.Stats(), notes: make(notes)}
+	v.kafka.Add(s.decoder.Stats())
+	v.notes.merge(s.notes)
+	return v
+}
+
 // atEnd is the order of what the end of the input causes.
 const atEnd = ^uint64(0)
 
