@@ -33,7 +33,7 @@ type Entry struct {
 }
 
 // Catalogue has an entry for every code that any package declares, class by class.
-var Catalogue = slices.Concat(findingEntries, doubtEntries, limitEntries, oddityEntries, countEntries)
+var Catalogue = slices.Concat(findingEntries, doubtEntries, limitEntries, oddityEntries, tlsOddityEntries, countEntries)
 
 // Explain returns the entry of a code.
 func Explain(code pcap.Code) (Entry, bool) {

@@ -3,7 +3,7 @@ package analysis
 import "slices"
 
 // limitEntries explains what a capture could not show. Each entry says what is hidden by it.
-var limitEntries = slices.Concat(captureLimitEntries, packetLimitEntries, tcpLimitEntries, messageLimitEntries, batchLimitEntries, memoryLimitEntries)
+var limitEntries = slices.Concat(captureLimitEntries, packetLimitEntries, tcpLimitEntries, tlsLimitEntries, messageLimitEntries, batchLimitEntries, memoryLimitEntries)
 
 // captureLimitEntries are about capture files as a whole.
 var captureLimitEntries = []Entry{
@@ -176,9 +176,9 @@ var messageLimitEntries = []Entry{
 		Code: "tls", Class: ClassLimit, Since: firstRelease,
 		Title:   "Connections inside TLS",
 		Effect:  "everything in these connections",
-		Meaning: "The connection begins with a TLS handshake or carries TLS records. Batches, errors and offsets in it cannot be read. If no other connection carries Kafka, the report is inconclusive.",
+		Meaning: "The connection begins with a TLS handshake or carries TLS records. Batches, errors and offsets in it cannot be read without its session keys. If no other connection carries Kafka, the report is inconclusive.",
 		Causes:  []string{"a listener with security.protocol SSL or SASL_SSL", "a service mesh that encrypts between sidecars"},
-		Next:    []string{"capture where the traffic is plain: a plaintext listener, the loopback side of a sidecar, a test without TLS"},
+		Next:    []string{"tls-no-key, tls-late-start and their like say why; docs/tls.md says how to get session keys for --keylog", "capture where the traffic is plain: a plaintext listener, the loopback side of a sidecar, a test without TLS"},
 		Similar: []string{"tunnel-encrypted: the packets themselves are encrypted"},
 	},
 	{

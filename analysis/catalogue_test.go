@@ -16,7 +16,7 @@ import (
 )
 
 // codePackages are the packages that declare codes, seen from this one.
-var codePackages = []string{"../pcap", "../reassembly", "../kafka", "../analysis", "../cmd/kdupscan"}
+var codePackages = []string{"../pcap", "../reassembly", "../reassembly/tls", "../kafka", "../analysis", "../cmd/kdupscan"}
 
 // declaredCodes reads the sources: the constants of type pcap.Code and the causes of this package, with where they stand.
 func declaredCodes(t *testing.T) map[pcap.Code]string {

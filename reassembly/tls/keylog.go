@@ -19,6 +19,9 @@ const (
 	maxLine = 4 << 10
 )
 
+// KeyLogSecret is the type of a pcapng Decryption Secrets Block that holds a key log (draft-ietf-opsawg-pcapng, section 4.7).
+const KeyLogSecret = 0x544c534b
+
 // Key log labels (draft-ietf-tls-keylogfile).
 const (
 	labelMaster          = "CLIENT_RANDOM"
@@ -66,6 +69,9 @@ type Keys struct {
 func NewKeys(base *Keys) *Keys {
 	return &Keys{base: base, sessions: make(map[[randomSize]byte]*session)}
 }
+
+// SetBase puts k on top of base, which must not change any more. It is for a k that has no keys yet.
+func (k *Keys) SetBase(base *Keys) { k.base = base }
 
 // Len returns the number of sessions, those of the base included.
 func (k *Keys) Len() int {

@@ -1,0 +1,107 @@
+package analysis
+
+// tlsLimitEntries are about connections inside TLS that were not, or not wholly, decrypted.
+var tlsLimitEntries = []Entry{
+	{
+		Code: "tls-no-key", Class: ClassLimit, Since: firstRelease,
+		Title:   "Connections inside TLS without a session key",
+		Effect:  "everything in these connections",
+		Meaning: "The handshake is in the capture, but neither a --keylog file nor a Decryption Secrets Block of the capture has the keys that belong to its client random, or they came so late that no more could be kept until then. Each connection has keys of its own; a certificate's private key does not help with any current cipher suite.",
+		Causes:  []string{"no key log was given", "the key log is that of another process, or was started after the connection", "keys at the end of a large capture: they are needed before the connection ends"},
+		Next:    []string{"docs/tls.md: how to get the keys of clients and brokers", "editcap --inject-secrets tls,keys.log in.pcapng out.pcapng puts keys before the packets"},
+		Similar: []string{"tls-late-start: the handshake itself is missing, so no key log helps", "tls-key-wrong: there are keys, and they do not fit"},
+	},
+	{
+		Code: "tls-late-start", Class: ClassLimit, Since: firstRelease,
+		Title:   "Connections inside TLS whose handshake is not in the capture",
+		Effect:  "everything in these connections, whatever keys are known",
+		Meaning: "Keys are found by the client random in the ClientHello, and the ServerHello says how they are used. The connection was open when the capture began, or packets of its handshake are missing.",
+		Causes:  []string{"a capture started on a running system: Kafka clients keep connections for days", "packets dropped while capturing"},
+		Next:    []string{"start the capture first, then restart the client; brokers close connections that are idle for connections.max.idle.ms, clients open new ones", "earlier files of a rotated capture"},
+		Similar: []string{"late-start: the same for connections that are not encrypted, which can be read on from the middle"},
+	},
+	{
+		Code: "tls-key-wrong", Class: ClassLimit, Since: firstRelease,
+		Title:   "Connections inside TLS whose keys do not open them",
+		Effect:  "everything in these connections",
+		Meaning: "The key log has keys for the client random of the connection, and not one record could be opened with them.",
+		Causes:  []string{"a key log that was damaged or put together by hand", "a middlebox that ends TLS and keeps the client's random"},
+		Next:    []string{"whether Wireshark opens the connection with the same key log"},
+		Similar: []string{"tls-no-key: there are no keys", "tls-record-bad: single records of a connection that is decrypted"},
+	},
+	{
+		Code: "tls-unsupported", Class: ClassLimit, Since: firstRelease,
+		Title:   "TLS in a version or cipher suite that is not decrypted",
+		Effect:  "everything in these connections; after a renegotiation, the rest",
+		Meaning: "TLS 1.2 and 1.3 are decrypted, with AES-GCM, AES-CCM, AES-CBC and ChaCha20-Poly1305. The detail names what the connection uses.",
+		Causes:  []string{"TLS 1.0 or 1.1", "Camellia, ARIA, 3DES or RC4", "renegotiation, which Kafka brokers refuse"},
+		Next:    []string{"ssl.enabled.protocols and ssl.cipher.suites of the listener"},
+		Similar: []string{"tls-no-key: it could be decrypted, had it keys"},
+	},
+	{
+		Code: "tls-record-lost", Class: ClassLimit, Since: firstRelease,
+		Title:   "TLS records with missing bytes",
+		Effect:  "what these records held, up to 16 KiB each; it shows as a gap in the Kafka stream",
+		Meaning: "A record can be opened only whole. Where packets are missing, the records in them are given up and reading goes on at the next one that opens. One occurrence is one such place. How much plaintext was lost is exact for AEAD suites without padding, and an estimate for others.",
+		Causes:  []string{"packets dropped while capturing", "a snapshot length that cuts packets: then most records are lost"},
+		Next:    []string{"tcp-gap, tcp-cut and packets-dropped for the reason", "capture with -s 0"},
+		Similar: []string{"tls-record-bad: no byte is missing"},
+	},
+	{
+		Code: "tls-record-bad", Class: ClassLimit, Since: firstRelease,
+		Title:   "TLS records that no key opens although none of their bytes is missing",
+		Effect:  "what these records held; it shows as a gap in the Kafka stream",
+		Meaning: "The record fails its authentication. The receiver of such a record would end the connection, so the capture differs from what was received.",
+		Causes:  []string{"a segment that was sent twice with different bytes, of which the first was kept", "damage by the capturing side", "early data (0-RTT), which is not read"},
+		Next:    []string{"tcp-overlap-conflict on the same connection"},
+		Similar: []string{"tls-record-lost: bytes are missing"},
+	},
+	{
+		Code: "tls-out-of-step", Class: ClassLimit, Since: firstRelease,
+		Title:   "Bytes that are no TLS records, where records should be",
+		Effect:  "these bytes, up to the next record that can be opened",
+		Meaning: "What follows a record is not the header of another one.",
+		Causes:  []string{"the bytes of another connection on the same ports", "damage by the capturing side"},
+		Next:    []string{"the first place in Wireshark"},
+		Similar: []string{"out-of-step: the same for Kafka messages"},
+	},
+	{
+		Code: "tls-buffer-limit", Class: ClassLimit, Since: firstRelease,
+		Title:   "Connections inside TLS given up to keep memory bounded",
+		Effect:  "these connections, or single records of them",
+		Meaning: "Ciphertext waits for keys that may still come, and for the rest of a record. Too much of it waited at once.",
+		Causes:  []string{"thousands of connections without keys that begin together"},
+		Next:    []string{"give the keys with --keylog, so that nothing has to wait", "--memory with more"},
+		Similar: []string{"tls-no-key: a connection had waited for its keys long enough"},
+	},
+	{
+		Code: "tls-key-log-line", Class: ClassLimit, Since: firstRelease,
+		Title:   "Lines of a key log that are no keys",
+		Effect:  "connections whose keys were to be in these lines",
+		Meaning: "A line of a --keylog file or of a Decryption Secrets Block is not of the form label, client random, secret in hexadecimal digits, or has a secret of the wrong length.",
+		Causes:  []string{"the wrong file: a certificate, a private key, a trace log", "a file that was cut or edited"},
+		Next:    []string{"docs/tls.md shows what a key log looks like"},
+		Similar: []string{"lines with labels for other uses, such as EXPORTER_SECRET: passed over in silence"},
+	},
+	{
+		Code: "tls-keys-full", Class: ClassLimit, Since: firstRelease,
+		Title:   "More session keys than are kept",
+		Effect:  "connections whose keys were not kept",
+		Meaning: "The key logs have keys of more sessions than the bound on memory allows. The first ones were kept.",
+		Causes:  []string{"a key log that has been added to for weeks"},
+		Next:    []string{"give only the part of the key log from the time of the capture"},
+		Similar: []string{"tls-no-key: the keys are in no key log"},
+	},
+}
+
+// tlsOddityEntries are about connections inside TLS that were decrypted.
+var tlsOddityEntries = []Entry{
+	{
+		Code: "tls-decrypted", Class: ClassOddity, Since: firstRelease,
+		Title:   "Connections inside TLS that were decrypted",
+		Meaning: "The keys of the connection were known and its records were opened and authenticated. It was read as if it had not been encrypted; offsets in its streams count plaintext, and a frame is the one with the last byte of a record. The detail names version, cipher suite and server name of the first.",
+		Causes:  []string{"keys from --keylog or from a Decryption Secrets Block of the capture"},
+		Next:    []string{"in Wireshark, set the same key log under Preferences, Protocols, TLS to follow the frames of a finding"},
+		Similar: []string{"tls counts the connections that stayed encrypted"},
+	},
+}
