@@ -45,31 +45,35 @@ func (j *judgement) bump(g *group) *Bump {
 
 // firstSend returns the first send, on any partition, under the identity of a batch.
 func (j *judgement) firstSend(b *batch) *send {
-	for _, s := range j.sendsOf(b.id.producer) {
-		if s.sent.Batch.ProducerEpoch == b.id.epoch {
-			return s
-		}
+	if all := j.sendsOf(producerEpoch{b.id.producer, b.id.epoch}); len(all) > 0 {
+		return all[0]
 	}
 	return nil
 }
 
-// sendsOf returns all sends of a producer id over all partitions, by time.
-func (j *judgement) sendsOf(producer int64) []*send {
+// sendsOf returns the sends of a producer epoch over all partitions, by time.
+func (j *judgement) sendsOf(id producerEpoch) []*send {
 	if j.byProducer == nil {
-		j.byProducer = map[int64][]*send{}
+		j.byProducer = map[producerEpoch][]*send{}
 		for _, p := range j.partitions {
 			for _, s := range p.sends {
-				id := s.sent.Batch.ProducerID
-				j.byProducer[id] = append(j.byProducer[id], s)
+				if b := s.sent.Batch; b.Idempotent() {
+					at := producerEpoch{b.ProducerID, b.ProducerEpoch}
+					j.byProducer[at] = append(j.byProducer[at], s)
+				}
 			}
 		}
 		for _, all := range j.byProducer {
-			slices.SortStableFunc(all, func(a, b *send) int {
-				return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
-			})
+			sortSends(all)
 		}
 	}
-	return j.byProducer[producer]
+	return j.byProducer[id]
+}
+
+func sortSends(all []*send) {
+	slices.SortStableFunc(all, func(a, b *send) int {
+		return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
+	})
 }
 
 // grant returns the InitProducerId exchange that gave the new identity, nil if none was seen.
@@ -90,13 +94,19 @@ func (j *judgement) grant(b *Bump) *kafka.ProducerGranted {
 // earliest error that is not retriable after which nothing newly sent under the old epoch was answered OK; else a batch
 // that was never answered nor sent again; else a lost connection.
 func (j *judgement) trigger(from, to identity, at pcap.Timestamp) *Trigger {
+	last := to.epoch
+	if to.producer != from.producer {
+		last = j.c.producers.get(from.producer).top + 1
+	}
 	var old []*send
-	for _, s := range j.sendsOf(from.producer) {
-		e := s.sent.Batch.ProducerEpoch
-		if e >= from.epoch && (e < to.epoch || to.producer != from.producer) && s.sent.At.Time <= at {
-			old = append(old, s)
+	for e := from.epoch; e < last && e >= 0; e++ {
+		for _, s := range j.sendsOf(producerEpoch{from.producer, e}) {
+			if s.sent.At.Time <= at {
+				old = append(old, s)
+			}
 		}
 	}
+	sortSends(old)
 	if t := errorTrigger(old, at); t != nil {
 		return t
 	}
@@ -142,26 +152,12 @@ func (j *judgement) expiryTrigger(old []*send, at pcap.Timestamp) *Trigger {
 	return nil
 }
 
-// cameAgain reports whether the first record of a send was sent again in its partition.
+// cameAgain reports whether what a send carried was sent again.
 func (j *judgement) cameAgain(s *send) bool {
-	content := s.sent.Batch.Records[0].Content
-	for _, other := range j.sendsTo(s) {
-		if other == s || other.sent.At.Time < s.sent.At.Time {
-			continue
-		}
-		for _, r := range other.sent.Batch.Records {
-			if r.Content == content {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// sendsTo returns the sends to the partition of a send.
-func (j *judgement) sendsTo(s *send) []*send {
 	cluster := j.c.topics.cluster(s.sent.Link.Server, s.sent.Topic)
-	return j.partition(cluster, historyKey{topic: s.sent.Topic, partition: s.sent.Partition}, s.sent.At.Time).sends
+	p := j.partition(cluster, historyKey{topic: s.sent.Topic, partition: s.sent.Partition}, s.sent.At.Time)
+	b := newestLike(p.byIdentity[identityOf(s.sent.Batch)], s.sent.Batch)
+	return b != nil && p.cameAgain(b)
 }
 
 // lossTrigger finds the last connection that ended with a request of the old identity unanswered.

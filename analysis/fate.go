@@ -199,6 +199,7 @@ type claims struct {
 	all      []claim
 	furthest []int64
 	newest   []pcap.Timestamp
+	holes    []hole // between the claims
 }
 
 func (p *partition) claims() claims {
@@ -216,6 +217,9 @@ func (p *partition) claims() claims {
 	slices.SortStableFunc(c.all, func(a, b claim) int { return cmp.Compare(a.from, b.from) })
 	end, newest := int64(-1), pcap.Timestamp(0)
 	for _, one := range c.all {
+		if end >= 0 && one.from > end {
+			c.holes = append(c.holes, hole{end, one.from})
+		}
 		end, newest = max(end, one.to), max(newest, one.batch.first.Time)
 		c.furthest, c.newest = append(c.furthest, end), append(c.newest, newest)
 	}

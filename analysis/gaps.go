@@ -136,20 +136,25 @@ func (c claims) bounds() bounds {
 // holes returns the unknown ranges of [from, to).
 func (p *partition) holes(from, to int64) []hole {
 	var holes []hole
-	at := from
-	first := sort.Search(len(p.log.furthest), func(i int) bool { return p.log.furthest[i] > from })
-	for _, c := range p.log.all[first:] {
-		if c.from >= to {
+	add := func(h hole) {
+		if h.from, h.to = max(h.from, from), min(h.to, to); h.from < h.to {
+			holes = append(holes, h)
+		}
+	}
+	inner := p.log.holes
+	if len(p.log.all) == 0 {
+		add(hole{from, to})
+		return holes
+	}
+	add(hole{0, p.log.all[0].from})
+	first := sort.Search(len(inner), func(i int) bool { return inner[i].to > from })
+	for _, h := range inner[first:] {
+		if h.from >= to || len(holes) == maxRivals {
 			break
 		}
-		if c.from > at {
-			holes = append(holes, hole{at, c.from})
-		}
-		at = max(at, c.to)
+		add(h)
 	}
-	if at < to {
-		holes = append(holes, hole{at, to})
-	}
+	add(hole{p.knownEnd(), to})
 	return holes
 }
 
@@ -166,7 +171,7 @@ func (p *partition) otherHoles(own hole) bool {
 	if !p.holesKnown {
 		p.holesKnown = true
 		if len(p.log.all) > 0 {
-			p.unexplained = slices.DeleteFunc(p.holes(p.log.all[0].from, p.knownEnd()), p.explained)
+			p.unexplained = slices.DeleteFunc(slices.Clone(p.log.holes), p.explained)
 		}
 	}
 	return slices.ContainsFunc(p.unexplained, func(h hole) bool { return h.to <= own.from || h.from >= own.to })

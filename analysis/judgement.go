@@ -18,9 +18,9 @@ type judgement struct {
 	found      []judged // sorted as the report wants them
 	counts     Counts
 	repeats    []ApplicationRepeat
-	delays     map[client]int64   // see sendDelays
-	byProducer map[int64][]*send  // see sendsOf
-	gaps       map[client][]*link // see gapOf
+	delays     map[client]int64          // see sendDelays
+	byProducer map[producerEpoch][]*send // see sendsOf
+	gaps       map[client][]*link        // see gapOf
 	bumps      map[[2]producerEpoch]*Bump
 }
 

@@ -110,9 +110,7 @@ func (p *partition) internal() bool {
 
 // build makes logical batches of sends and sightings.
 func (p *partition) build() {
-	slices.SortStableFunc(p.sends, func(a, b *send) int {
-		return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
-	})
+	sortSends(p.sends)
 	slices.SortStableFunc(p.marks, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
 	sortLeaders(p.leaders)
 	p.sends = mergeLegs(p.sends)

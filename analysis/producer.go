@@ -172,16 +172,13 @@ func (p *producers) list() []Producer {
 }
 
 func (pr *producer) report() Producer {
-	r := Producer{ProducerID: pr.id, ClientID: pr.clientID, HasClientID: pr.hasClientID, TransactionalID: pr.transactional}
+	r := Producer{ProducerID: pr.id, ClientID: pr.clientID, HasClientID: pr.hasClientID, Software: pr.software(), TransactionalID: pr.transactional}
 	for e := range pr.epochs {
 		r.Epochs = append(r.Epochs, e)
 	}
 	slices.Sort(r.Epochs)
 	for _, l := range pr.links {
 		r.Addresses = append(r.Addresses, l.Client)
-		if l.software != "" {
-			r.Software = l.software
-		}
 	}
 	slices.SortFunc(r.Addresses, netip.AddrPort.Compare)
 	r.Addresses = slices.Compact(r.Addresses)
@@ -189,7 +186,15 @@ func (pr *producer) report() Producer {
 }
 
 // software returns what the producer's client calls itself, "" unknown.
-func (pr *producer) software() string { return pr.report().Software }
+func (pr *producer) software() string {
+	software := ""
+	for _, l := range pr.links {
+		if l.software != "" {
+			software = l.software
+		}
+	}
+	return software
+}
 
 // outcome is the end of the transaction that a batch belongs to.
 type outcome uint8

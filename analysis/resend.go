@@ -166,7 +166,8 @@ func behind(a, b *node) bool {
 
 // matchWhole links a batch by its header where the capture lacks the records of one of the two.
 func (c *chains) matchWhole(l *batch) {
-	for _, f := range c.index.whole[l.whole()] {
+	same := c.index.whole[l.whole()]
+	for _, f := range same[:min(len(same), maxRivals)] {
 		if len(l.records) > 0 && len(f.records) > 0 {
 			continue // their content has been compared
 		}
