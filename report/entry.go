@@ -12,36 +12,53 @@ import (
 // entryWidth is how wide explanations are at most: prose in longer lines is hard to read.
 const entryWidth = 100
 
-// WriteEntry writes all that the catalogue says of a code. A width of zero means an unknown terminal.
+// WriteEntry writes all that the catalogue says of a code, as a manual page. A width of zero means an unknown terminal.
 func WriteEntry(w io.Writer, e analysis.Entry, width int) error {
 	width = proseWidth(width)
 	var b bytes.Buffer
-	writeHead(&b, width, fmt.Sprintf("%s: %s", e.Code, e.Title), fmt.Sprintf("(%s, since %s)", e.Class, e.Since))
-	for _, paragraph := range strings.Split(e.Meaning, "\n\n") {
-		b.WriteByte('\n')
-		writeParagraph(&b, width, paragraph)
-	}
+	head := fmt.Sprintf("%s (%s)", e.Code, e.Class)
+	writeHead(&b, width, head, "kdupscan explain")
+	writeSection(&b, width, "NAME", []string{fmt.Sprintf("%s: %s", e.Code, e.Title)})
+	writeSection(&b, width, "MEANING", strings.Split(e.Meaning, "\n\n"))
 	if e.Effect != "" {
-		writeSection(&b, width, "What it hides", []string{e.Effect})
+		writeSection(&b, width, "WHAT IT HIDES", []string{e.Effect})
 	}
-	writeSection(&b, width, "Typical causes", e.Causes)
-	writeSection(&b, width, "What to look at next", e.Next)
-	writeSection(&b, width, "What looks alike", e.Similar)
+	writeBullets(&b, width, "TYPICAL CAUSES", e.Causes)
+	writeBullets(&b, width, "WHAT TO LOOK AT NEXT", e.Next)
+	writeBullets(&b, width, "LOOK-ALIKES", e.Similar)
 	if e.Example != "" {
-		b.WriteString("\nExample\n")
-		writeIndented(&b, width, e.Example)
+		writeSection(&b, width, "EXAMPLE", []string{e.Example})
 	}
+	writeBullets(&b, width, "PUBLIC REPORTS OF THIS CAUSE", list(knownReports(analysis.Cause(e.Code), ""), func(u upstream) string {
+		return u.where + ": " + u.about
+	}))
+	writeSection(&b, width, "SINCE", []string{"kdupscan " + e.Since})
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func writeSection(b *bytes.Buffer, width int, title string, lines []string) {
+// entryIndent is how far the text of a section stands in.
+const entryIndent = 4
+
+// writeSection writes a title and paragraphs, with an empty line between two.
+func writeSection(b *bytes.Buffer, width int, title string, paragraphs []string) {
+	fmt.Fprintf(b, "\n%s\n", title)
+	for i, paragraph := range paragraphs {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		writeHanging(b, width, entryIndent, 0, paragraph)
+	}
+}
+
+// writeBullets writes a title and a list; nothing for an empty one.
+func writeBullets(b *bytes.Buffer, width int, title string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", title)
 	for _, line := range lines {
-		writeIndented(b, width, "- "+line)
+		writeHanging(b, width, entryIndent, 2, "- "+line)
 	}
 }
 

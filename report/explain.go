@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kdupscan/kdupscan/analysis"
@@ -27,17 +28,16 @@ func (s *step) label() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("copy %d: ", s.copies[0])
+		return "copy " + s.numbers() + ": "
 	}
-	var numbers []string
-	for _, n := range s.copies {
-		numbers = append(numbers, fmt.Sprint(n))
-	}
-	return fmt.Sprintf("copies %s: ", strings.Join(numbers, " and "))
+	return "copies " + s.numbers() + ": "
 }
 
-// steps returns the steps of the story that are shown, and how many were left out in the middle, before index cut.
-func steps(events []analysis.Event) (shown []step, cut, left int) {
+// numbers is "1", "1 and 2" or "".
+func (s *step) numbers() string { return strings.Join(list(s.copies, strconv.Itoa), " and ") }
+
+// steps returns at most limit steps of the story, and how many were left out in the middle, before index cut.
+func steps(events []analysis.Event, limit int) (shown []step, cut, left int) {
 	for _, e := range events {
 		alone := e
 		alone.Copy = 0
@@ -52,11 +52,11 @@ func steps(events []analysis.Event) (shown []step, cut, left int) {
 			shown[i].copies = append(shown[i].copies, e.Copy)
 		}
 	}
-	if len(shown) <= maxSteps {
+	if len(shown) <= limit {
 		return shown, len(shown), 0
 	}
-	const half = maxSteps / 2
-	return slices.Concat(shown[:half], shown[len(shown)-half:]), half, len(shown) - maxSteps
+	half := limit / 2
+	return slices.Concat(shown[:half], shown[len(shown)-half:]), half, len(shown) - 2*half
 }
 
 // explanation tells a finding in sentences: the copies first, then one sentence a step, what follows, how sure that is,
@@ -66,7 +66,7 @@ func (v *view) explanation(f *analysis.Finding) []string {
 	for i := range f.Copies {
 		out = append(out, copySentence(f, i))
 	}
-	shown, cut, left := steps(f.Timeline)
+	shown, cut, left := steps(f.Timeline, maxSteps)
 	for i := range shown {
 		if i == cut {
 			out = append(out, fmt.Sprintf("%s between are left out here and stand in the timeline.", count(left, "step")))
@@ -81,7 +81,7 @@ func (v *view) explanation(f *analysis.Finding) []string {
 	for _, doubt := range doubts(f) {
 		out = append(out, fmt.Sprintf("%s (%s).", explain(doubt).Title, doubt))
 	}
-	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+	return nonempty(out)
 }
 
 // triggerNotSeen is the doubt that the sentence on the bump tells already.
@@ -155,7 +155,7 @@ var followText = map[analysis.Cause]string{
 	analysis.EpochBump:          "A broker recognises a retry by producer id, epoch and sequence. Under a new epoch the same records were new to it, and it stored them again.",
 	analysis.NewProducerID:      "A broker recognises a retry by producer id, epoch and sequence. Under another producer id the same records were new to it, and it stored them again.",
 	analysis.BlindRetry:         "A batch without a producer id carries nothing that a broker could recognise a retry by, so each send that is appended is stored.",
-	analysis.BrokerDedupFailure: "Both sends carry the same producer id, epoch and sequence: the leader should have recognised the second one, and stored it instead.",
+	analysis.BrokerDedupFailure: "Both sends carry the same producer id, epoch and sequence. A leader that holds the producer's last five batches recognises the second one; this leader stored it.",
 	analysis.MisroutedBatch:     "The CRC of a batch covers neither topic nor partition, so a broker stores a batch wherever the request puts it.",
 	analysis.ApplicationResend:  "The records came again under fresh sequences: for the broker they are new records, and no producer setting prevents that.",
 	analysis.UnknownCause:       "The records stand at more than one offset; the capture does not show the sends that would tell why.",
@@ -172,51 +172,70 @@ var ruledOutText = map[analysis.Cause]string{
 	analysis.UnknownCause:       "Ruled out: one offset read twice (the copies have offsets of their own), and content that is common in the partition.",
 }
 
-// sure says how sure the verdict is, and why.
+// sure says how sure the verdict is, and what that rests on.
 func (v *view) sure(f *analysis.Finding) string {
 	var shown []string
 	for i := range f.Copies {
-		shown = append(shown, fmt.Sprintf("copy %d %s", i+1, strings.Join(v.proofs(&f.Copies[i]), ", ")))
+		least := unproven
+		if f.Verdict == analysis.Confirmed {
+			least = lasting
+		}
+		shown = append(shown, fmt.Sprintf("copy %d: %s", i+1, strings.Join(v.proofs(&f.Copies[i], least), ", ")))
 	}
 	because := strings.Join(shown, "; ")
 	switch f.Verdict {
 	case analysis.Confirmed:
-		return "Confirmed: each copy is shown by evidence that cannot be undone: " + because + "."
+		return "Confirmed: " + because + ". What a consumer was given, or what all in-sync replicas have, is committed: short of an unclean leader election it stays in the log."
 	case analysis.Probable:
-		return "Probable: " + because + ". Nothing shows that the first copy survived."
+		if slices.ContainsFunc(f.Copies, func(c analysis.Copy) bool { return c.OffsetSource == analysis.OffsetFromGap }) {
+			return "Probable: " + because + ". The offsets seen around the gap leave exactly the place of these records, and nothing else was seen to fill it."
+		}
+		return "Probable: " + because + ". Each copy was appended; that each was committed was not seen."
 	}
 	return "Possible: " + because + ". Whether the first copy was appended was not seen."
 }
 
-// proofs says, best evidence only, how a copy is known to be stored: "answered OK (frame 47)", "fetched (frames 49, 51)".
-func (v *view) proofs(c *analysis.Copy) []string {
+// strength is how well an event shows that a copy is stored.
+type strength int
+
+const (
+	unproven strength = iota // that it was sent, and not that it was stored
+	appended                 // a leader had it; another one may have truncated it
+	lasting                  // committed
+)
+
+// proofs says, best evidence only and at least of the given strength where there is any, how a copy is known to be stored:
+// "answered OK (frame 47)", "fetched (frames 49, 51)".
+func (v *view) proofs(c *analysis.Copy, least strength) []string {
 	type proof struct {
 		words string
-		weak  bool
-		refs  []pcap.Ref
+		strength
+		refs []pcap.Ref
 	}
 	var all []proof
-	add := func(words string, weak bool, at pcap.Ref) {
+	best := unproven
+	add := func(words string, s strength, at pcap.Ref) {
 		i := slices.IndexFunc(all, func(p proof) bool { return p.words == words })
 		if i < 0 {
-			i, all = len(all), append(all, proof{words: words, weak: weak})
+			i, all = len(all), append(all, proof{words: words, strength: s})
 		}
 		all[i].refs = append(all[i].refs, at)
+		best = max(best, s)
 	}
 	for i := range c.Evidence {
-		if words, weak := proofText(c, &c.Evidence[i]); words != "" {
-			add(words, weak, c.Evidence[i].At.Ref)
+		if words, s := proofText(c, &c.Evidence[i]); words != "" {
+			add(words, s, c.Evidence[i].At.Ref)
 		}
 	}
 	if c.OffsetSource == analysis.OffsetFromGap {
-		add("fills a gap between known offsets", false, pcap.Ref{})
+		add("fills a gap between known offsets", appended, pcap.Ref{})
 	}
-	if slices.ContainsFunc(all, func(p proof) bool { return !p.weak }) {
-		all = slices.DeleteFunc(all, func(p proof) bool { return p.weak })
-	}
+	least = min(best, max(least, min(best, appended)))
 	var out []string
 	for _, p := range all {
-		out = append(out, p.words+v.refsText(p.refs))
+		if p.strength >= least {
+			out = append(out, p.words+v.refsText(p.refs))
+		}
 	}
 	if out == nil {
 		out = []string{"was sent, its fate was not seen"}
@@ -224,32 +243,43 @@ func (v *view) proofs(c *analysis.Copy) []string {
 	return out
 }
 
-// proofText words what one event proves of c, "" for nothing; weak proof says only that it was not seen to be stored. An
-// answer that gives another copy's offset proves that copy.
-func proofText(c *analysis.Copy, e *analysis.Event) (words string, weak bool) {
+// proofText words what one event shows of c, "" for nothing. An answer that gives another copy's offset shows that copy.
+func proofText(c *analysis.Copy, e *analysis.Event) (words string, s strength) {
 	if e.Offset >= 0 && c.BaseOffset >= 0 && (e.Offset < c.BaseOffset || e.Offset > c.LastOffset) {
-		return "", false
+		return "", unproven
 	}
 	switch e.Kind {
 	case analysis.EventFetchResponse:
 		if e.ReplicaID >= 0 {
-			return fmt.Sprintf("copied by follower %d", e.ReplicaID), false
+			return fmt.Sprintf("copied by follower %d", e.ReplicaID), lasting
 		}
-		return "fetched", false
+		return "fetched", lasting
 	case analysis.EventProduceResponse:
 		switch {
+		case e.ErrorCode == 0 && leaderAlone(c, e):
+			return "answered OK by the leader alone", appended
 		case e.ErrorCode == 0:
-			return "answered OK", false
+			return "answered OK", lasting
+		case e.Offset >= 0 && e.ErrorCode == errTooFewReplicas:
+			return "answered error 20 with its offset", lasting
 		case e.Offset >= 0:
-			return fmt.Sprintf("answered error %d with its offset", e.ErrorCode), false
+			return fmt.Sprintf("answered error %d with its offset", e.ErrorCode), appended
 		}
-		return fmt.Sprintf("refused with error %d", e.ErrorCode), true
+		return fmt.Sprintf("refused with error %d", e.ErrorCode), unproven
 	case analysis.EventNoAnswer:
-		return "never answered", true
+		return "never answered", unproven
 	case analysis.EventConnectionLost:
-		return "connection lost", true
+		return "connection lost", unproven
 	}
-	return "", false
+	return "", unproven
+}
+
+// leaderAlone reports whether an answer is to a request with acks=1: no follower had the batch when it was given.
+func leaderAlone(c *analysis.Copy, answer *analysis.Event) bool {
+	return slices.ContainsFunc(c.Evidence, func(e analysis.Event) bool {
+		return e.Kind == analysis.EventProduceRequest && e.HasCorrelation && e.CorrelationID == answer.CorrelationID &&
+			e.At.Client == answer.At.Client && e.At.Server == answer.At.Server && e.Acks == 1
+	})
 }
 
 // refsText is " (frame 14)" or " (frames 14, 15 and 3 more)"; "" without frames.

@@ -118,12 +118,15 @@ func writeParagraph(b *bytes.Buffer, width int, s string) {
 }
 
 // writeIndented writes s as writeParagraph does, two columns in, further lines four.
-func writeIndented(b *bytes.Buffer, width int, s string) {
-	for i, line := range wrap(s, width-4) {
+func writeIndented(b *bytes.Buffer, width int, s string) { writeHanging(b, width, 2, 2, s) }
+
+// writeHanging writes s wrapped to the width: indent columns in, and all lines but the first hang columns further.
+func writeHanging(b *bytes.Buffer, width, indent, hang int, s string) {
+	for i, line := range wrap(s, width-indent-hang) {
 		if i > 0 {
-			b.WriteString("  ")
+			b.WriteString(strings.Repeat(" ", hang))
 		}
-		b.WriteString("  " + line + "\n")
+		b.WriteString(strings.Repeat(" ", indent) + line + "\n")
 	}
 }
 

@@ -146,10 +146,18 @@ func (v *view) wireCopy(f *analysis.Finding, c *analysis.Copy) wireCopy {
 		Topic: text(c.Topic.Name), Partition: c.Partition, BaseOffset: wireOffset(c.BaseOffset), LastOffset: wireOffset(c.LastOffset),
 		OffsetSource: text(string(c.OffsetSource)), LeaderEpoch: known(c.LeaderEpoch, c.LeaderEpoch >= 0),
 		Batches: list(c.Batches, func(b analysis.CopyBatch) wireBatch {
-			return wireBatch{b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.LastSequence, crc(b.CRC), wireOffset(b.BaseOffset), wireOffset(b.LastOffset)}
+			return wireBatch{b.ProducerID, b.ProducerEpoch, b.BaseSequence, lastSequence(&b), crc(b.CRC), wireOffset(b.BaseOffset), wireOffset(b.LastOffset)}
 		}),
 		Evidence: v.wireEvents(f, c.Evidence),
 	}
+}
+
+// lastSequence is -1 in a batch without sequences, whose first is -1.
+func lastSequence(b *analysis.CopyBatch) int32 {
+	if b.BaseSequence < 0 {
+		return b.BaseSequence
+	}
+	return b.LastSequence
 }
 
 func (v *view) wireBump(b *analysis.Bump) *wireBump {

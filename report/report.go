@@ -21,6 +21,10 @@ type Options struct {
 	Topic      string // only findings on this topic, by name or id; "" all
 	Partition  *int32 // only findings on this partition; nil all
 	ProducerID *int64 // only findings of this producer; nil all
+	// Since and Until keep the findings whose later copy was first sent or seen between them.
+	Since, Until Moment
+
+	Color bool // the table has colours of a terminal
 }
 
 // DefaultWidth is how wide a table is when nothing is known of the terminal: what a ticket shows without scrolling.
@@ -36,6 +40,8 @@ type Format struct {
 var formats = []Format{
 	{"table", writeTable},
 	{"json", writeJSON},
+	{"markdown", writeMarkdown},
+	{"html", writeHTML},
 }
 
 // Formats returns the names of the formats, the default first.
@@ -102,8 +108,9 @@ func newView(r *analysis.Result, o Options) *view {
 	}
 	kept := *r
 	kept.Findings = nil
+	span := o.window(r.Captures)
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Verdict >= v.MinVerdict && o.wants(f) {
+		if f := &r.Findings[i]; f.Verdict >= v.MinVerdict && o.wants(f) && span.holds(f) {
 			v.findings = append(v.findings, f)
 			kept.Findings = append(kept.Findings, *f)
 		}

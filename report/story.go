@@ -13,7 +13,7 @@ import (
 // writeStory tells one finding: a head line, its copies, what happened, and how sure that is.
 func (v *view) writeStory(b *bytes.Buffer, id string, f *analysis.Finding) error {
 	head := fmt.Sprintf("%s  %s · %s · %s · %s", id, verdictName(f.Verdict), f.Cause, place(f.Topic, f.Partition), count(f.RecordCount, "record"))
-	writeHead(b, v.Width, head, "kdupscan explain "+string(f.Cause))
+	v.painted(b, bold, func(b *bytes.Buffer) { writeHead(b, v.Width, head, "kdupscan explain "+string(f.Cause)) })
 	if err := v.copyGrid(f).write(b); err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func (v *view) writeStory(b *bytes.Buffer, id string, f *analysis.Finding) error
 // copyGrid has a row per batch of each copy.
 func (v *view) copyGrid(f *analysis.Finding) grid {
 	g := grid{indent: 2, width: v.Width, header: []string{"copy", "offsets", "leader epoch", "producer", "epoch", "sequence", "CRC", "proof"}}
-	elsewhere := slices.ContainsFunc(f.Copies, func(c analysis.Copy) bool { return c.Partition != f.Partition || !sameTopic(c.Topic, f.Topic) })
+	elsewhere := astray(f)
 	if elsewhere {
 		g.header = slices.Insert(g.header, 1, "where")
 	}
 	for i := range f.Copies {
 		c := &f.Copies[i]
 		for j, batch := range c.Batches {
-			row := []string{fmt.Sprint(i + 1), batchOffsets(c, &batch), numberOrDash(int64(c.LeaderEpoch)), "none", "–", "–", crc(batch.CRC), strings.Join(v.proofs(c), ", ")}
+			row := []string{fmt.Sprint(i + 1), batchOffsets(c, &batch), numberOrDash(int64(c.LeaderEpoch)), "none", "–", "–", crc(batch.CRC), strings.Join(v.proofs(c, unproven), ", ")}
 			if batch.ProducerID >= 0 {
 				row[3], row[4], row[5] = fmt.Sprint(batch.ProducerID), fmt.Sprint(batch.ProducerEpoch), span(int64(batch.BaseSequence), int64(batch.LastSequence))
 			}
@@ -112,7 +112,7 @@ func settingsText(i *analysis.Inferred) string {
 }
 
 func (v *view) writeTimeline(b *bytes.Buffer, f *analysis.Finding) error {
-	shown, cut, left := steps(f.Timeline)
+	shown, cut, left := steps(f.Timeline, maxSteps)
 	g := grid{indent: 2, width: v.Width}
 	told := make(map[string]bool) // batches whose identity a line above gives
 	for i := range shown {
@@ -132,50 +132,13 @@ func (v *view) writeTimeline(b *bytes.Buffer, f *analysis.Finding) error {
 	return g.write(b)
 }
 
-// maxPayloads is how many records the table shows with their payload.
+// maxPayloads is how many records a report for people shows with their payload.
 const maxPayloads = 10
 
 func (v *view) writePayloads(b *bytes.Buffer, f *analysis.Finding) {
-	for i := range f.Records {
-		r := &f.Records[i]
-		if i == maxPayloads {
-			writeIndented(b, v.Width, fmt.Sprintf("and %s", count(f.RecordCount-i, "more record")))
-			return
-		}
-		if r.Preview == nil {
-			continue
-		}
-		var offsets []string
-		for _, o := range r.Offsets {
-			switch {
-			case o.Absent:
-				offsets = append(offsets, "absent")
-			case o.Offset < 0:
-				offsets = append(offsets, "?")
-			default:
-				offsets = append(offsets, fmt.Sprint(o.Offset))
-			}
-		}
-		writeIndented(b, v.Width, fmt.Sprintf("record %s: key %s, value %s", strings.Join(offsets, ", "), payloadText(r.Key, r.Preview.Key), payloadText(r.Value, r.Preview.Value)))
+	for _, line := range v.payloadLines(f) {
+		writeIndented(b, v.Width, line)
 	}
-}
-
-// payloadText is "null", `"order-17"` or "0x00ff…", with the size of what is longer than the preview.
-func payloadText(p kafka.Payload, preview []byte) string {
-	if p.Size < 0 {
-		return "null"
-	}
-	preview = preview[:min(len(preview), kafka.PreviewSize)]
-	shown, ok := printable(preview, int(p.Size))
-	if ok {
-		shown = `"` + clean(shown, 4*kafka.PreviewSize) + `"`
-	} else {
-		shown = fmt.Sprintf("0x%x", preview)
-	}
-	if len(preview) < int(p.Size) {
-		shown += fmt.Sprintf("… (%s)", count(p.Size, "byte"))
-	}
-	return shown
 }
 
 // writeConclusion says how sure the finding is, what was ruled out and what was not seen, and how to look for oneself.
@@ -186,7 +149,9 @@ func (v *view) writeConclusion(b *bytes.Buffer, f *analysis.Finding) {
 	writeIndented(b, v.Width, followText[f.Cause])
 	writeIndented(b, v.Width, ruledOutText[f.Cause])
 	for _, doubt := range doubts(f) {
-		writeIndented(b, v.Width, fmt.Sprintf("Doubt (%s): %s.", doubt, explain(doubt).Title))
+		v.painted(b, yellow, func(b *bytes.Buffer) {
+			writeIndented(b, v.Width, fmt.Sprintf("Doubt (%s): %s.", doubt, explain(doubt).Title))
+		})
 	}
 	for _, line := range v.filterLines(f) {
 		writeIndented(b, v.Width, line)

@@ -22,7 +22,7 @@ const maxRepeats = 10
 // what was hidden, what was odd, and the counts.
 func writeTable(w io.Writer, v *view) error {
 	var b bytes.Buffer
-	writeParagraph(&b, v.Width, v.headline())
+	v.painted(&b, v.verdictStyle(), func(b *bytes.Buffer) { writeParagraph(b, v.Width, v.headline()) })
 	v.writeCoverage(&b)
 	for i, f := range v.findings[:min(len(v.findings), maxStories)] {
 		b.WriteByte('\n')
@@ -42,18 +42,26 @@ func writeTable(w io.Writer, v *view) error {
 	return err
 }
 
+// writeTitle begins a section.
+func (v *view) writeTitle(b *bytes.Buffer, title string) {
+	b.WriteByte('\n')
+	v.painted(b, bold, func(b *bytes.Buffer) { writeParagraph(b, v.Width, title) })
+}
+
 // headline is the verdict of the report in one sentence.
 func (v *view) headline() string {
 	switch {
 	case v.verdict == analysis.Inconclusive:
 		return "Inconclusive: not one Produce or Fetch batch could be decoded, so nothing can be said about duplicates."
+	case v.verdict == analysis.Clean && len(v.Findings) > 0:
+		return fmt.Sprintf("No record stands twice in what was asked for. Not asked for: %s.", count(len(v.Findings), "finding"))
 	case v.verdict == analysis.Clean && v.hidden():
 		return "No record stands twice in what could be seen; what could not be seen is listed below."
 	case v.verdict == analysis.Clean:
 		return "No record stands twice."
 	case len(v.findings) == 1:
 		f := v.findings[0]
-		return fmt.Sprintf("%s in %s (%s): %s", standTwice(f.RecordCount, f.Verdict), place(f.Topic, f.Partition), verdictName(f.Verdict), causeText(f))
+		return fmt.Sprintf("%s in %s (%s): %s", standTwice(f.RecordCount, f.Verdict), places(f), verdictName(f.Verdict), causeText(f))
 	}
 	return v.summary()
 }
@@ -213,7 +221,7 @@ func (v *view) writeOtherFindings(b *bytes.Buffer) error {
 	for i, f := range v.findings[maxStories:] {
 		rows = append(rows, []string{findingID(maxStories + i), verdictName(f.Verdict), string(f.Cause), place(f.Topic, f.Partition), count(f.RecordCount, "record"), causeText(f)})
 	}
-	b.WriteString("\nMore findings; --output json has them in full\n")
+	v.writeTitle(b, "More findings; --output json has them in full")
 	return grid{indent: 2, width: v.Width, rows: rows}.write(b)
 }
 
@@ -227,7 +235,7 @@ func (v *view) writeNotes(b *bytes.Buffer) error {
 		for _, n := range notes {
 			rows = append(rows, []string{string(n.Code), grouped(n.Count), text(n)})
 		}
-		fmt.Fprintf(b, "\n%s\n", title)
+		v.writeTitle(b, title)
 		return grid{indent: 2, width: v.Width, rows: rows, right: []int{1}}.write(b)
 	}
 	err := section("What could not be seen", limits, func(n note) string { return n.entry.Title + v.firstText(n) + ". Hides: " + n.entry.Effect })
@@ -257,21 +265,37 @@ func (v *view) firstText(n note) string {
 }
 
 func (v *view) writeRepeats(b *bytes.Buffer) {
-	repeats := v.repeats()
-	if len(repeats) == 0 {
+	lines := v.repeatLines()
+	if lines == nil {
 		return
 	}
-	b.WriteString("\nWritten twice by the application itself, after an OK; no fault (kdupscan explain application-repeats)\n")
-	for i, r := range repeats {
-		if i == maxRepeats {
-			fmt.Fprintf(b, "  and %s\n", count(len(repeats)-i, "more partition"))
-			return
-		}
-		fmt.Fprintf(b, "  %s: %s\n", place(r.Topic, r.Partition), count(r.Records, "record"))
+	v.writeTitle(b, "Written twice by the application itself, after an OK; no fault (kdupscan explain application-repeats)")
+	for _, line := range lines {
+		fmt.Fprintf(b, "  %s\n", line)
 	}
 }
 
+// repeatLines names the partitions where an application wrote records twice; nil for none.
+func (v *view) repeatLines() []string {
+	var lines []string
+	for i, r := range v.repeats() {
+		if i == maxRepeats {
+			return append(lines, "and "+count(len(v.repeats())-i, "more partition"))
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", place(r.Topic, r.Partition), count(r.Records, "record")))
+	}
+	return lines
+}
+
 func (v *view) writeCounts(b *bytes.Buffer) {
+	if text := v.countsText(); text != "" {
+		b.WriteByte('\n')
+		writeParagraph(b, v.Width, text)
+	}
+}
+
+// countsText is "Counted: 2 batches appended, 1 epoch bump.", "" for nothing.
+func (v *view) countsText() string {
 	c := &v.Counts
 	var parts []string
 	add := func(n int64, one, many string) {
@@ -289,26 +313,33 @@ func (v *view) writeCounts(b *bytes.Buffer) {
 	add(c.ApplicationRepeats, "record repeated by the application", "records repeated by the application")
 	add(c.EpochBumps, "epoch bump", "epoch bumps")
 	add(c.LeaderChanges, "partition with a leader change", "partitions with a leader change")
-	if len(parts) > 0 {
-		b.WriteByte('\n')
-		writeParagraph(b, v.Width, "Counted: "+strings.Join(parts, ", ")+".")
+	if parts == nil {
+		return ""
 	}
+	return "Counted: " + strings.Join(parts, ", ") + "."
 }
 
-// filterLines are the Wireshark filters of f, one line per capture.
-func (v *view) filterLines(f *analysis.Finding) []string {
+// captureFilter is the display filter of one capture.
+type captureFilter struct{ capture, text string }
+
+// displayFilters are the Wireshark filters of f, one for each capture, in their order.
+func (v *view) displayFilters(f *analysis.Finding) []captureFilter {
 	all := frames(f)
-	var lines []string
+	var out []captureFilter
 	for i := range v.captures {
-		numbers, ok := all[i]
-		if !ok {
-			continue
+		if numbers, ok := all[i]; ok {
+			out = append(out, captureFilter{name(v.captureName(pcap.Ref{Capture: i})), displayFilter(numbers)})
 		}
-		where := ""
-		if len(v.captures) > 1 {
-			where = " (" + name(v.captureName(pcap.Ref{Capture: i})) + ")"
-		}
-		lines = append(lines, fmt.Sprintf("Wireshark%s: %s", where, displayFilter(numbers)))
 	}
-	return lines
+	return out
+}
+
+// filterLines are the Wireshark filters of f, one line for each capture.
+func (v *view) filterLines(f *analysis.Finding) []string {
+	return list(v.displayFilters(f), func(c captureFilter) string {
+		if len(v.captures) > 1 {
+			return fmt.Sprintf("Wireshark (%s): %s", c.capture, c.text)
+		}
+		return "Wireshark: " + c.text
+	})
 }

@@ -108,9 +108,12 @@ func identity(producer int64, epoch int16, first, last int32, sum uint32) string
 
 // Error codes that say something of what the leader did with a batch.
 const (
+	errUnknown        = -1 // UNKNOWN_SERVER_ERROR
 	errNotLeader      = 6  // NOT_LEADER_OR_FOLLOWER
+	errTimedOut       = 7  // REQUEST_TIMED_OUT
 	errTooFewReplicas = 20 // NOT_ENOUGH_REPLICAS_AFTER_APPEND
 	errDuplicate      = 46 // DUPLICATE_SEQUENCE_NUMBER
+	errStorage        = 56 // KAFKA_STORAGE_ERROR
 )
 
 // answerText words what an answer says of the batch. A broker answers 6, 7 and 20 with an offset when the wait for the
@@ -128,10 +131,20 @@ func answerText(e *analysis.Event) string {
 		return fmt.Sprintf("%s, yet offset %d: appended and committed", said, e.Offset)
 	case e.Offset >= 0:
 		return fmt.Sprintf("%s, yet offset %d: appended there", said, e.Offset)
-	case e.ErrorCode == errDuplicate:
+	case saysNothing(e.ErrorCode):
 		return said + ", no offset"
 	}
 	return said + ", no offset: not appended"
+}
+
+// saysNothing reports whether an error without an offset leaves open if the batch was appended: a duplicate stands in the
+// log by another send, a timeout and a fault of the disk or of the broker may come after the append.
+func saysNothing(code int16) bool {
+	switch code {
+	case errDuplicate, errTimedOut, errStorage, errUnknown:
+		return true
+	}
+	return false
 }
 
 // leaderHint is what an answer says of the new leader (KIP-951).

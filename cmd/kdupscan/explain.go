@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,11 +13,14 @@ import (
 )
 
 func explainCommand() *cobra.Command {
-	return &cobra.Command{
+	var schema bool
+	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Say what a finding, doubt, limit, oddity or count means, and what to do about it",
 		Long:  "Say what a code of a report means, and what to do about it. Without a code, list all codes.",
-		Args:  cobra.MaximumNArgs(1),
+		Example: `  kdupscan explain epoch-bump
+  kdupscan explain --schema > report.schema.json`,
+		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var codes []string
 			for _, e := range analysis.Catalogue {
@@ -25,6 +29,13 @@ func explainCommand() *cobra.Command {
 			return codes, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if schema && len(args) > 0 {
+				return fmt.Errorf("--schema goes without a code")
+			}
+			if schema {
+				_, err := io.WriteString(cmd.OutOrStdout(), report.Schema)
+				return err
+			}
 			width := terminalWidth(cmd.OutOrStdout())
 			if len(args) == 0 {
 				return report.WriteCatalogue(cmd.OutOrStdout(), analysis.Catalogue, width)
@@ -36,4 +47,6 @@ func explainCommand() *cobra.Command {
 			return report.WriteEntry(cmd.OutOrStdout(), entry, width)
 		},
 	}
+	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema (draft 2020-12) of the JSON report")
+	return cmd
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -173,6 +176,48 @@ func (w *workers) Set(s string) error {
 	return nil
 }
 
+// moment is an end of a span of capture time.
+type moment struct{ report.Moment }
+
+func (m *moment) String() string { return "" }
+func (m *moment) Type() string   { return "TIME" }
+
+// Set implements pflag.Value.
+func (m *moment) Set(s string) (err error) {
+	m.Moment, err = report.ParseMoment(s)
+	return err
+}
+
+// color says when the table has colours; the zero value is auto.
+type color string
+
+const (
+	colorAuto   color = "auto"
+	colorAlways color = "always"
+	colorNever  color = "never"
+)
+
+func (c *color) String() string { return string(cmp.Or(*c, colorAuto)) }
+func (c *color) Type() string   { return "WHEN" }
+
+// Set implements pflag.Value.
+func (c *color) Set(s string) error {
+	switch *c = color(s); *c {
+	case colorAuto, colorAlways, colorNever:
+		return nil
+	}
+	return fmt.Errorf("want auto, always or never")
+}
+
+// wanted reports whether what is written to w has colours. NO_COLOR, set to anything, turns them off
+// (https://no-color.org), as does a terminal that calls itself dumb.
+func (c *color) wanted(w io.Writer) bool {
+	if *c == colorAlways || *c == colorNever {
+		return *c == colorAlways
+	}
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 var (
 	_ pflag.Value = ports(nil)
 	_ pflag.Value = (*frameFilter)(nil)
@@ -181,4 +226,6 @@ var (
 	_ pflag.Value = (*format)(nil)
 	_ pflag.Value = (*optional[int32])(nil)
 	_ pflag.Value = (*workers)(nil)
+	_ pflag.Value = (*moment)(nil)
+	_ pflag.Value = (*color)(nil)
 )

@@ -30,6 +30,9 @@ type scanOptions struct {
 	topic      string
 	partition  optional[int32]
 	producerID optional[int64]
+	since      moment
+	until      moment
+	color      color
 }
 
 func scanCommand() *cobra.Command {
@@ -50,7 +53,8 @@ Exit status: 0 nothing found, 1 duplicates or suspected ones, 2 misuse or input 
 cannot be read, 3 inconclusive: no batch could be decoded.`,
 		Example: `  kdupscan scan broker1.pcap broker2.pcapng.gz
   tcpdump -i any -w - port 9092 | kdupscan scan -
-  kdupscan scan --output json --out report.json captures/`,
+  kdupscan scan --output json --out report.json captures/
+  kdupscan scan --output html --out report.html --since 15:30 --until 15:45 captures/`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("scan what? Name a capture, a folder of captures, or - for standard input")
@@ -71,6 +75,9 @@ cannot be read, 3 inconclusive: no batch could be decoded.`,
 	flags.StringVar(&o.topic, "topic", "", "only findings on this topic, by `NAME` or id")
 	flags.Var(&o.partition, "partition", "only findings on this partition")
 	flags.Var(&o.producerID, "producer-id", "only findings of this producer id")
+	flags.Var(&o.since, "since", "only findings whose later copy was written at or after this TIME: RFC 3339, or a time of day in UTC on the day of the first packet")
+	flags.Var(&o.until, "until", "only findings whose later copy was written at or before this TIME")
+	flags.Var(&o.color, "color", "colours of the table: auto (on a terminal, unless NO_COLOR is set), always, never")
 	flags.SortFlags = false
 	return cmd
 }
@@ -125,6 +132,7 @@ func (o *scanOptions) reportOptions(out *output) report.Options {
 	return report.Options{
 		Version: version(), MinVerdict: analysis.Verdict(o.minVerdict), Payloads: o.payloads, Width: terminalWidth(out.Writer),
 		Topic: o.topic, Partition: o.partition.value, ProducerID: o.producerID.value,
+		Since: o.since.Moment, Until: o.until.Moment, Color: o.color.wanted(out.Writer),
 	}
 }
 

@@ -1,0 +1,272 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/kdupscan/kdupscan/analysis"
+)
+
+// diagram is a sequence diagram as shapes of an SVG image, in its user units: time runs down, a row for each step, so that
+// no two texts can meet however close the steps are in time.
+type diagram struct {
+	Label         string
+	Width, Height int
+	Inner         int // width of a row
+	Foot          int // where the lifelines end
+	Lanes         []drawnLane
+	Rows          []drawnRow
+}
+
+type drawnLane struct {
+	X, BoxX, BoxW int
+	Kind          string // class
+	Title, Name   string
+	Full          string // name in full
+}
+
+// drawnRow is one step: an arrow with two lines of text, or a band across all lanes.
+type drawnRow struct {
+	Top, Height  int
+	Y            int    // of its middle
+	Link, Full   string // anchor of the row in the table, and its sentence
+	Time, Since  string
+	Class        string // tone
+	CopyClass    string
+	Omitted      string // instead of all below: that steps are left out
+	Band         string
+	BandX, BandY int
+	BandW, BandH int
+	FromX, ToX   int
+	PointX       int    // where the line ends and its tip begins
+	Tip, Cross   string // paths
+	Lost         bool
+	TextX        int
+	Head, Tail   string
+	HeadY, TailY int
+	Marks        []drawnMark
+}
+
+type drawnMark struct {
+	X, Y, Width int // of the left upper corner
+	TextX, MidY int
+	Text, Class string
+	FromX       int // where the dotted line to it begins; 0 for none
+}
+
+// Sizes, in the units of the image: a line of 32 columns in the widest of the usual fonts fits between client and broker.
+const (
+	gutterWidth = 92
+	laneWidth   = 160
+	talkWidth   = 262 // between the last client and the first broker
+	readWidth   = 224 // between the log and its readers
+	headHeight  = 62
+	rowHeight   = 48
+	bandHeight  = 38
+	markHeight  = 24
+	tipLength   = 8
+	nameSize    = 10.5
+	headSize    = 11.5
+	tailSize    = 10
+	markSize    = 11
+)
+
+var laneClasses = [...]string{laneClient: "client", laneBroker: "broker", laneLog: "log", laneReader: "reader"}
+
+// copyClasses are the classes of the colours of copies; further ones share the last.
+var copyClasses = [...]string{"c0", "c1", "c2", "c3"}
+
+func copyClass(n int) string { return copyClasses[min(n, len(copyClasses)-1)] }
+
+// draw lays the scene out.
+func (s *scene) draw(id string, v *view, f *analysis.Finding) *diagram {
+	d := &diagram{Label: fmt.Sprintf("Timeline of finding %s", id)}
+	xs := s.columns()
+	for i, l := range s.lanes {
+		d.Lanes = append(d.Lanes, drawnLane{X: xs[i], BoxX: xs[i] - laneWidth/2, BoxW: laneWidth, Kind: laneClasses[l.kind], Title: l.title(), Name: l.short(), Full: l.label()})
+	}
+	d.Width = xs[len(xs)-1] + laneWidth/2 + 4
+	d.Inner = d.Width - 4
+	y := headHeight + 10
+	for i := range s.acts {
+		if i == s.cut && s.left > 0 {
+			d.Rows = append(d.Rows, drawnRow{Top: y, Height: bandHeight, Y: y + bandHeight/2, Omitted: count(s.left, "step") + " left out", TextX: (gutterWidth + d.Width) / 2})
+			y += bandHeight
+		}
+		row := s.row(d, xs, i)
+		row.Link, row.Full = fmt.Sprintf("#%s-%d", id, i+1), fmt.Sprintf("%s, %s: %s%s", clock(s.acts[i].At.Time), v.frame(s.acts[i].At.Ref), s.acts[i].label(), v.sentence(f, &s.acts[i].Event))
+		row.place(y)
+		d.Rows = append(d.Rows, row)
+		y += row.Height
+	}
+	d.Foot = y + 4
+	d.Height = y + 12
+	return d
+}
+
+// short is what of a lane's name fits: of an address the end, which tells brokers of one host apart.
+func (l lane) short() string {
+	const room = laneWidth - 10
+	if l.kind == laneLog {
+		return fit(l.label(), room, nameSize)
+	}
+	return backwards(fit(backwards(l.label()), room, nameSize))
+}
+
+func backwards(s string) string {
+	runes := []rune(s)
+	slices.Reverse(runes)
+	return string(runes)
+}
+
+// columns returns the middle of each lane.
+func (s *scene) columns() []int {
+	x := gutterWidth + laneWidth/2
+	xs := []int{x}
+	for i := 1; i < len(s.lanes); i++ {
+		switch before, here := s.lanes[i-1].kind, s.lanes[i].kind; {
+		case before == laneClient && here == laneBroker:
+			x += talkWidth
+		case here == laneReader:
+			x += readWidth
+		default:
+			x += laneWidth + 8
+		}
+		xs = append(xs, x)
+	}
+	return xs
+}
+
+// row lays out one act from left to right.
+func (s *scene) row(d *diagram, xs []int, i int) drawnRow {
+	a := &s.acts[i]
+	r := drawnRow{Time: clock(a.At.Time), Class: string(a.tone), Height: rowHeight, CopyClass: copyClass(0)}
+	if len(a.copies) > 0 {
+		r.CopyClass = copyClass(a.copies[0])
+	}
+	if i > 0 && i != s.cut {
+		r.Since = sinceText(a.At.Time.Time().Sub(s.acts[i-1].At.Time.Time()))
+	}
+	if a.across() {
+		r.Height, r.Band = bandHeight, fit(a.head, float64(d.Width-gutterWidth-16), headSize)
+		r.BandX, r.BandW, r.BandH, r.TextX = gutterWidth, d.Width-gutterWidth-4, bandHeight-8, (gutterWidth+d.Width)/2
+		return r
+	}
+	r.FromX, r.ToX = xs[a.from], xs[a.to]
+	for _, m := range a.marks {
+		r.Marks = append(r.Marks, drawMark(m, xs[m.lane]))
+	}
+	room := float64(talkWidth - 12)
+	switch n := len(r.Marks); {
+	case a.tone == toneRead && n > 0:
+		r.FromX = r.Marks[n-1].X + r.Marks[n-1].Width
+		fallthrough
+	case a.tone == toneRead:
+		r.TextX, room = (r.FromX+r.ToX)/2, float64(r.ToX-r.FromX-12)
+	case n > 0:
+		r.Marks[0].FromX = max(r.FromX, r.ToX)
+		fallthrough
+	default:
+		r.TextX = s.talk(xs)
+	}
+	r.Head, r.Tail = fit(a.head, room, headSize), fit(a.tail, room, tailSize)
+	if r.PointX = r.ToX - tipLength; r.ToX < r.FromX {
+		r.PointX = r.ToX + tipLength
+	}
+	r.Lost = a.tone == toneLost
+	return r
+}
+
+// talk is the middle between the last client and the first broker, where the texts of requests and answers stand.
+func (s *scene) talk(xs []int) int {
+	for i, l := range s.lanes {
+		if l.kind == laneBroker {
+			return xs[i] - talkWidth/2
+		}
+	}
+	return xs[0]
+}
+
+func drawMark(m mark, x int) drawnMark {
+	text := fit(m.offsets, laneWidth-14, markSize)
+	width := 16.0
+	for _, r := range text {
+		width += advance(r) * markSize
+	}
+	class := copyClass(m.copy)
+	switch {
+	case m.inferred:
+		class += " inferred"
+	case m.again:
+		class += " again"
+	}
+	w := max(56, int(width))
+	return drawnMark{X: x - w/2, Width: w, TextX: x, Text: text, Class: class}
+}
+
+// place sets what depends on where the row begins.
+func (r *drawnRow) place(y int) {
+	r.Top, r.Y = y, y+r.Height/2
+	r.HeadY, r.TailY = r.Y-6, r.Y+15
+	r.BandY = r.Y - r.BandH/2
+	r.Tip = fmt.Sprintf("M%d %dL%d %dL%d %dZ", r.ToX, r.Y, r.PointX, r.Y-4, r.PointX, r.Y+4)
+	middle := (r.FromX + r.ToX) / 2
+	r.Cross = fmt.Sprintf("M%d %dl10 10m0 -10l-10 10", middle-5, r.Y-5)
+	for i := range r.Marks {
+		r.Marks[i].Y, r.Marks[i].MidY = r.Y-markHeight/2, r.Y
+	}
+}
+
+// sinceText is "+12 ms", "+1.3 s" or "+2 min", "" for less than a millisecond.
+func sinceText(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return ""
+	case d < time.Second:
+		return fmt.Sprintf("+%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("+%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("+%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("+%d h", int(d.Hours()))
+}
+
+// fit cuts clean text to a width, at a font size.
+func fit(s string, width, size float64) string {
+	left := width / size
+	for i, r := range s {
+		if left -= advance(r); left >= 0 {
+			continue
+		}
+		for left < 1 && i > 0 { // room for the ellipsis
+			last, n := utf8.DecodeLastRuneInString(s[:i])
+			left += advance(last)
+			i -= n
+		}
+		return s[:i] + "…"
+	}
+	return s
+}
+
+// advance is about how wide a rune is, in the font size, in the widest of the usual fonts, in bold. Real widths are the
+// browser's; this errs to the wide side.
+func advance(r rune) float64 {
+	switch {
+	case displaywidth.Rune(r) > 1:
+		return 1.1
+	case strings.ContainsRune("WMmw@%—", r):
+		return 1.15
+	case strings.ContainsRune(" .,:;'|()[]ijlIfrt-/", r):
+		return 0.5
+	case unicode.IsLower(r) || unicode.IsDigit(r):
+		return 0.72
+	}
+	return 0.85
+}
