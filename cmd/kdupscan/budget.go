@@ -5,6 +5,7 @@ import (
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/reassembly"
+	"github.com/kdupscan/kdupscan/reassembly/tls"
 )
 
 // budget is the memory that a scan may use, in bytes, split over the packages. Their default limits are made for
@@ -34,5 +35,12 @@ func (b budget) reassembly(users int) reassembly.Limits {
 		*n = int(b.scale(int64(*n), users))
 	}
 	l.StreamBytes = min(l.StreamBytes, l.BufferedBytes)
+	return l
+}
+
+func (b budget) tls(users int) tls.Limits {
+	l := tls.DefaultLimits()
+	l.BufferedBytes = int(b.scale(int64(l.BufferedBytes), users))
+	l.ConnectionBytes = min(l.ConnectionBytes, l.BufferedBytes)
 	return l
 }

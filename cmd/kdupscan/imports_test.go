@@ -16,7 +16,7 @@ import (
 const modulePath = "github.com/kdupscan/kdupscan/"
 
 // layers are the packages in the order of the data. A package may import those before it, with the exceptions of mayImport.
-var layers = []string{"pcap", "reassembly", "kafka", "analysis", "report", "cmd/kdupscan"}
+var layers = []string{"pcap", "reassembly", "reassembly/tls", "kafka", "analysis", "report", "cmd/kdupscan"}
 
 func mayImport(from, to string) bool {
 	return slices.Index(layers, to) < slices.Index(layers, from) && (to != "report" || from == "cmd/kdupscan")

@@ -20,6 +20,7 @@ type pipeline struct {
 	ports    ports
 	budget   budget
 	previews bool
+	secrets  *secrets // nil: only those of the captures
 	workers  int
 	progress func(frames uint64) // called now and then while reading
 }
@@ -28,12 +29,19 @@ type pipeline struct {
 func (p *pipeline) run(ctx context.Context) (*analysis.Result, error) {
 	workers := min(max(p.workers, 1), shards)
 	e := newEngine(p.budget, p.previews, workers, workers+chunksAhead)
+	if p.secrets == nil {
+		p.secrets = newSecrets()
+	}
+	for _, s := range e.shards {
+		s.keys.SetBase(p.secrets.base)
+	}
 	e.start()
 	read, err := p.read(ctx, e)
 	e.stop()
 	if err != nil {
 		return nil, err
 	}
+	read.merge(p.secrets.notes(e.shards[0].keys))
 	return e.finish(p.source.Captures(), read), nil
 }
 
@@ -42,13 +50,17 @@ func (p *pipeline) read(ctx context.Context, e *engine) (notes, error) {
 	found := make(notes)
 	decoder := reassembly.NewDecoder(p.budget.reassembly(1), found.add)
 	c := e.take()
+	send := func() {
+		c.keyLogs = p.secrets.more(p.source.Captures())
+		e.send(c)
+	}
 	var order uint64
 	emit := func(s *reassembly.Segment) {
 		if !p.ports.allows(s.Src.Port(), s.Dst.Port()) {
 			return
 		}
 		if c.full(len(s.Payload)) {
-			e.send(c)
+			send()
 			c = e.take()
 		}
 		c.add(s, order)
@@ -78,6 +90,6 @@ func (p *pipeline) read(ctx context.Context, e *engine) (notes, error) {
 			decoder.Decode(&f, emit)
 		}
 	}
-	e.send(c)
+	send()
 	return found, nil
 }

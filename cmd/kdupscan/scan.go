@@ -30,6 +30,7 @@ type scanOptions struct {
 	topic      string
 	partition  optional[int32]
 	producerID optional[int64]
+	keyLogs    keyLogs
 	since      moment
 	until      moment
 	color      color
@@ -75,6 +76,7 @@ cannot be read, 3 inconclusive: no batch could be decoded.`,
 	flags.StringVar(&o.topic, "topic", "", "only findings on this topic, by `NAME` or id")
 	flags.Var(&o.partition, "partition", "only findings on this partition")
 	flags.Var(&o.producerID, "producer-id", "only findings of this producer id")
+	flags.Var(&o.keyLogs, "keylog", "TLS session keys, as SSLKEYLOGFILE has them; may be given more than once")
 	flags.Var(&o.since, "since", "only findings whose later copy was written at or after this TIME: RFC 3339, or a time of day in UTC on the day of the first packet")
 	flags.Var(&o.until, "until", "only findings whose later copy was written at or before this TIME")
 	flags.Var(&o.color, "color", "colours of the table: auto (on a terminal, unless NO_COLOR is set), always, never")
@@ -95,6 +97,12 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	}
 	defer closeInto(&err, source)
 
+	secrets, err := o.keyLogs.open()
+	if err != nil {
+		return err
+	}
+	defer secrets.close()
+
 	budget(o.memory).apply()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
@@ -102,7 +110,7 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 
 	line := newProgress(stderr)
 	p := pipeline{
-		source: source, filter: o.filter, ports: o.ports, budget: budget(o.memory), previews: o.payloads, workers: int(o.workers),
+		source: source, filter: o.filter, ports: o.ports, budget: budget(o.memory), previews: o.payloads, secrets: secrets, workers: int(o.workers),
 		progress: func(frames uint64) { line.update(frames, source) },
 	}
 	result, err := p.run(ctx)

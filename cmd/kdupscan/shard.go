@@ -6,11 +6,13 @@ import (
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/reassembly"
+	"github.com/kdupscan/kdupscan/reassembly/tls"
 )
 
-// shard is what becomes of a part of the connections: TCP and Kafka undone. It is for one goroutine.
+// shard is what becomes of a part of the connections: TCP, TLS and Kafka undone. It is for one goroutine.
 type shard struct {
 	assembler *reassembly.Assembler
+	keys      *tls.Keys
 	decoder   *kafka.Decoder
 	notes     notes
 	order     uint64     // of the segment being pushed
@@ -20,9 +22,10 @@ type shard struct {
 }
 
 func newShard(b budget, previews bool) *shard {
-	s := &shard{notes: make(notes), began: make(map[*kafka.Link]pcap.Ref)}
+	s := &shard{keys: tls.NewKeys(nil), notes: make(notes), began: make(map[*kafka.Link]pcap.Ref)}
 	s.decoder = kafka.NewDecoder(kafka.Options{Limits: b.kafka(shards), Previews: previews}, s.observe, s.notes.add)
-	s.assembler = reassembly.NewAssembler(b.reassembly(shards), s.decoder.Handle, s.notes.add)
+	decrypter := tls.NewDecrypter(s.keys, b.tls(shards), s.decoder.Handle, s.notes.add)
+	s.assembler = reassembly.NewAssembler(b.reassembly(shards), decrypter.Handle, s.notes.add)
 	return s
 }
 
@@ -37,9 +40,12 @@ func (s *shard) observe(o kafka.Observation) {
 	s.out = append(s.out, observed{o, s.order})
 }
 
-// push takes in the segments and returns out with the observations they caused appended.
-func (s *shard) push(segments []segment, out []observed) []observed {
+// push takes in key logs and segments, and returns out with the observations they caused appended.
+func (s *shard) push(keyLogs [][]byte, segments []segment, out []observed) []observed {
 	s.out = out
+	for _, log := range keyLogs {
+		s.keys.AddLog(log)
+	}
 	for i := range segments {
 		s.order = segments[i].order
 		s.assembler.Push(&segments[i].Segment)

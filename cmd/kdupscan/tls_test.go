@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	mrand "math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/pcap/pcaptest"
+	ktls "github.com/kdupscan/kdupscan/reassembly/tls"
+)
+
+// tlsPassword is what must appear in no output.
+const tlsPassword = "correct-horse-battery"
+
+// wire records the connections of a client as packets.
+type wire struct {
+	mu    sync.Mutex
+	conns []*pcaptest.Conversation
+	now   time.Time
+}
+
+// wiredConn is one connection on a wire.
+type wiredConn struct {
+	net.Conn
+	w *wire
+	c *pcaptest.Conversation
+}
+
+func (w *wire) wrap(conn net.Conn) net.Conn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := pcaptest.NewConversation(conn.LocalAddr().(*net.TCPAddr).AddrPort(), conn.RemoteAddr().(*net.TCPAddr).AddrPort(), w.next())
+	w.conns = append(w.conns, c)
+	c.Handshake()
+	return wiredConn{conn, w, c}
+}
+
+// next moves the time on, so that the packets of all connections are in the order in which they were seen.
+func (w *wire) next() time.Time {
+	w.now = w.now.Add(100 * time.Millisecond)
+	return w.now
+}
+
+func (c wiredConn) record(send func([]byte), b []byte) {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.c.Wait(c.w.next().Sub(c.c.Now()))
+	send(b)
+}
+
+func (c wiredConn) Write(b []byte) (int, error) {
+	c.record(c.c.Client, b)
+	return c.Conn.Write(b)
+}
+
+func (c wiredConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.record(c.c.Server, b[:n])
+	}
+	return n, err
+}
+
+// syncBuffer is a key log that several connections write to.
+type syncBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+// produceOverTLS lets kgo write records to kfake, and read them, and returns the packets and the key log.
+func produceOverTLS(t *testing.T, version uint16, mechanism sasl.Mechanism, name string, records int) (packets []pcaptest.Packet, keyLog []byte) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.TLS(server), kfake.EnableSASL(), kfake.Superuser(name, "admin", tlsPassword), kfake.SeedTopics(1, "orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+
+	w := &wire{now: time.Unix(1_700_000_000, 0)}
+	log := &syncBuffer{}
+	dial := func(ctx context.Context, network, host string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, host)
+		if err != nil {
+			return nil, err
+		}
+		return tls.Client(w.wrap(conn), &tls.Config{InsecureSkipVerify: true, ServerName: "broker.test", KeyLogWriter: log, MaxVersion: version}), nil
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.Dialer(dial), kgo.SASL(mechanism), kgo.ConsumeTopics("orders"), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for i := range records {
+		r := &kgo.Record{Topic: "orders", Key: fmt.Appendf(nil, "key-%d", i), Value: fmt.Appendf(nil, "value-%d-%s", i, strings.Repeat("x", i*7%900))}
+		if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for fetched := 0; fetched < records; {
+		f := client.PollFetches(ctx)
+		if err := f.Err0(); err != nil {
+			t.Fatal(err)
+		}
+		fetched += f.NumRecords()
+	}
+	client.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return pcaptest.Interleave(w.conns...), log.Bytes()
+}
+
+// summary is what the tests need of a JSON report.
+type summary struct {
+	Verdict  string
+	Coverage struct {
+		Connections     struct{ Total, Kafka, TLS int64 }
+		ProducedBatches int64 `json:"produced_batches"`
+		FetchedBatches  int64 `json:"fetched_batches"`
+	}
+}
+
+// pcapngOf writes packets to a pcapng file, the key log before or after them; nil leaves it out.
+func pcapngOf(t *testing.T, packets []pcaptest.Packet, before, after []byte) string {
+	t.Helper()
+	var b pcaptest.PCAPNG
+	b.Section()
+	b.Interface(pcap.LinkTypeEthernet, 0)
+	if before != nil {
+		b.Secrets(ktls.KeyLogSecret, before)
+	}
+	for _, p := range packets {
+		b.Micro(0, p.Time, p.Data)
+	}
+	if after != nil {
+		b.Secrets(ktls.KeyLogSecret, after)
+	}
+	name := filepath.Join(t.TempDir(), "tls.pcapng")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A real client and broker over TLS and SASL: with keys all is read as if it were plain, without them nothing, and the
+// password and the keys are in no output.
+func TestScanOfTLS(t *testing.T) {
+	const records = 60
+	for _, c := range []struct {
+		version   uint16
+		mechanism sasl.Mechanism
+		name      string
+	}{
+		{tls.VersionTLS13, plain.Auth{User: "admin", Pass: tlsPassword}.AsMechanism(), "PLAIN"},
+		{tls.VersionTLS12, scram.Auth{User: "admin", Pass: tlsPassword}.AsSha256Mechanism(), "SCRAM-SHA-256"},
+	} {
+		packets, log := produceOverTLS(t, c.version, c.mechanism, c.name, records)
+		keys := filepath.Join(t.TempDir(), "keys.log")
+		if err := os.WriteFile(keys, log, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		plainCapture := pcapngOf(t, packets, nil, nil)
+		for _, run := range []struct {
+			name string
+			args []string
+			keys bool
+		}{
+			{"without keys", []string{plainCapture}, false},
+			{"--keylog", []string{plainCapture, "--keylog", keys}, true},
+			{"secrets before the packets", []string{pcapngOf(t, packets, log, nil)}, true},
+			{"secrets after the packets", []string{pcapngOf(t, packets, nil, log)}, true},
+		} {
+			t.Run(c.name+" "+run.name, func(t *testing.T) {
+				var first string
+				for _, workers := range []string{"1", "4"} {
+					status, stdout, stderr := runScan(nil, append(run.args, "--output", "json", "--payloads", "--workers", workers)...)
+					if first == "" {
+						first = stdout
+					} else if first != stdout {
+						t.Error("the report depends on the number of workers")
+					}
+					var s summary
+					if err := json.Unmarshal([]byte(stdout), &s); err != nil {
+						t.Fatalf("%v; stderr %s", err, stderr)
+					}
+					n := s.Coverage.Connections
+					if run.keys && (status != 0 || s.Verdict != "clean" || n.TLS != 0 || n.Kafka != n.Total || s.Coverage.ProducedBatches != records || s.Coverage.FetchedBatches < 1 || !strings.Contains(stdout, "tls-decrypted")) {
+						t.Errorf("status %d, verdict %s, connections %+v", status, s.Verdict, n)
+					}
+					if !run.keys && (status != 3 || n.Kafka != 0 || n.TLS != n.Total || !strings.Contains(stdout, "tls-no-key")) {
+						t.Errorf("status %d, verdict %s, connections %+v", status, s.Verdict, n)
+					}
+					wantNoSecrets(t, stdout+stderr, log)
+				}
+				for _, format := range []string{"table", "markdown", "html"} {
+					_, stdout, stderr := runScan(nil, append(run.args, "--output", format, "--payloads")...)
+					wantNoSecrets(t, stdout+stderr, log)
+				}
+			})
+		}
+	}
+}
+
+// wantNoSecrets looks for the password and the secrets of a key log.
+func wantNoSecrets(t *testing.T, text string, log []byte) {
+	t.Helper()
+	if strings.Contains(text, tlsPassword) {
+		t.Error("the password is in the output")
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(log)), "\n") {
+		if secret := strings.Fields(line)[2]; strings.Contains(strings.ToLower(text), secret[:20]) {
+			t.Error("a secret of the key log is in the output")
+		}
+	}
+}
+
+// Losing packets costs the records that they hold: most batches are still read.
+func TestScanOfTLSWithLoss(t *testing.T) {
+	const records = 300
+	packets, log := produceOverTLS(t, tls.VersionTLS13, plain.Auth{User: "admin", Pass: tlsPassword}.AsMechanism(), "PLAIN", records)
+	random := mrand.New(mrand.NewPCG(1, 2))
+	kept, lost := packets[:60:60], 0 // the handshakes
+	for _, p := range packets[60:] {
+		if random.IntN(100) == 0 {
+			lost++
+			continue
+		}
+		kept = append(kept, p)
+	}
+	var all, some summary
+	for into, list := range map[*summary][]pcaptest.Packet{&all: packets, &some: kept} {
+		_, stdout, stderr := runScan(nil, pcapngOf(t, list, log, nil), "--output", "json")
+		if err := json.Unmarshal([]byte(stdout), into); err != nil {
+			t.Fatalf("%v; stderr %s", err, stderr)
+		}
+	}
+	a, s := all.Coverage.ProducedBatches, some.Coverage.ProducedBatches
+	if lost == 0 || a != records || s < a-int64(lost) {
+		t.Errorf("%d of %d packets lost: %d batches of %d read", lost, len(packets), s, a)
+	}
+}
+
+func TestKeyLogErrors(t *testing.T) {
+	status, _, stderr := runScan(nil, pcapngOf(t, nil, nil, nil), "--keylog", filepath.Join(t.TempDir(), "missing.log"))
+	if status != statusMisuse || !strings.Contains(stderr, "--keylog missing.log: ") || strings.Contains(stderr, t.TempDir()) {
+		t.Errorf("status %d, stderr %q", status, stderr)
+	}
+}
