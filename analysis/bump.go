@@ -157,7 +157,7 @@ func (j *judgement) cameAgain(s *send) bool {
 	cluster := j.c.topics.cluster(s.sent.Link.Server, s.sent.Topic)
 	p := j.partition(cluster, historyKey{topic: s.sent.Topic, partition: s.sent.Partition}, s.sent.At.Time)
 	b := newestLike(p.byIdentity[identityOf(s.sent.Batch)], s.sent.Batch)
-	return b != nil && p.cameAgain(b)
+	return b != nil && (b.sends[len(b.sends)-1].order != s.order || p.cameAgain(b))
 }
 
 // lossTrigger finds the last connection that ended with a request of the old identity unanswered.

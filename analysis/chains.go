@@ -91,8 +91,13 @@ func (c *chains) node(e entry) *node {
 // lookup returns the node of an entry if it has one.
 func (c *chains) lookup(e entry) *node { return c.nodes[c.key(e)] }
 
+// link says that later is first written again. A record is never its own resend: cuts of one batch that were sent on both sides
+// of another identity would make it so.
 func (c *chains) link(first, later *node, cause Cause) {
 	root := first.root()
+	if root == later || later.prev != nil {
+		return
+	}
 	later.prev, later.cause, later.top = first, cause, root
 	first.next = append(first.next, later)
 	root.size += later.size

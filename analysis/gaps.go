@@ -64,6 +64,18 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	return roomUnknown, NoOffset
 }
 
+// take gives a hole to a batch; false if another batch has it already.
+func (p *partition) take(at int64, b *batch) bool {
+	if owner := p.placed[at]; owner != nil {
+		return owner == b
+	}
+	if p.placed == nil {
+		p.placed = map[int64]*batch{}
+	}
+	p.placed[at] = b
+	return true
+}
+
 // lowerBound returns the offset before which f cannot stand: behind what was acknowledged or seen before it was first sent,
 // what its producer sent before it under the same epoch, and the high watermark of that time.
 func (p *partition) lowerBound(f *batch) (int64, bool) {

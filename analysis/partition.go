@@ -34,8 +34,9 @@ type partition struct {
 	changes     []rise // see rises
 	risesKnown  bool
 	timestamps  timestampType
-	chains      *chains // nil for internal topics
-	repeats     int64   // application repeats
+	placed      map[int64]*batch // see take
+	chains      *chains          // nil for internal topics
+	repeats     int64            // application repeats
 }
 
 // timestampType is the topic's message.timestamp.type as far as the traffic shows it.

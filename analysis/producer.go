@@ -205,39 +205,49 @@ const (
 	aborted
 )
 
-// outcomeOf tells how the transaction ended that was open at a time (of a send) or an offset (of a stored batch, where one is
-// known): by the first marker behind the batch in its log, else by the first EndTxn or fencing InitProducerId after it. An
-// EndTxn that asks for an abort decides even when its answer is lost.
+// outcomeOf tells how the transaction ended that a batch of the epoch belongs to, sent at a time and stored at an offset (where
+// those are known). An EndTxn that asks for an abort decides even when its answer is lost, and so does an abort marker
+// behind the batch; then a commit; then an InitProducerId, which ends what is open.
 func (pr *producer) outcomeOf(epoch int16, where func(marker) bool, offset int64, sent pcap.Timestamp, hasSend bool) outcome {
-	if offset >= 0 {
-		best := marker{offset: -1}
-		for _, m := range pr.markers {
-			if where(m) && m.offset > offset && (best.offset < 0 || m.offset < best.offset) {
-				best = m
-			}
-		}
-		if best.offset >= 0 {
-			return outcomeFrom(best.commit)
+	asked := outcomeUnknown
+	if hasSend {
+		asked = pr.askedFor(epoch, sent)
+	}
+	shown := pr.markerBehind(where, offset)
+	switch {
+	case asked == aborted || shown == aborted:
+		return aborted
+	case asked == committed || shown == committed:
+		return committed
+	}
+	if hasSend && slices.ContainsFunc(pr.grants, func(g *kafka.ProducerGranted) bool { return g.At.Time > sent }) {
+		return aborted
+	}
+	return outcomeUnknown
+}
+
+// askedFor returns what the first EndTxn or WriteTxnMarkers after a time asks for.
+func (pr *producer) askedFor(epoch int16, sent pcap.Timestamp) outcome {
+	for _, e := range pr.endings {
+		if e.At.Time > sent && e.ProducerEpoch >= epoch {
+			return outcomeFrom(e.Commit)
 		}
 	}
-	if !hasSend {
+	return outcomeUnknown
+}
+
+// markerBehind returns what the first marker behind an offset says.
+func (pr *producer) markerBehind(where func(marker) bool, offset int64) outcome {
+	first := marker{offset: -1}
+	for _, m := range pr.markers {
+		if offset >= 0 && where(m) && m.offset > offset && (first.offset < 0 || m.offset < first.offset) {
+			first = m
+		}
+	}
+	if first.offset < 0 {
 		return outcomeUnknown
 	}
-	result, at := outcomeUnknown, pcap.Timestamp(0)
-	earliest := func(t pcap.Timestamp, o outcome) {
-		if t > sent && (result == outcomeUnknown || t < at) {
-			result, at = o, t
-		}
-	}
-	for _, e := range pr.endings {
-		if e.ProducerEpoch >= epoch {
-			earliest(e.At.Time, outcomeFrom(e.Commit))
-		}
-	}
-	for _, g := range pr.grants {
-		earliest(g.At.Time, aborted) // InitProducerId ends what was open
-	}
-	return result
+	return outcomeFrom(first.commit)
 }
 
 func outcomeFrom(commit bool) outcome {

@@ -133,7 +133,7 @@ func (c *chains) standing(copies []copyOf, d *duplicate) []copyOf {
 			continue
 		case one.fate.grade == unknown && !one.fate.acknowledged:
 			r, at := c.p.room(one.b, last.b)
-			if r == noRoom {
+			if r == noRoom || r == exactRoom && !c.p.take(at, one.b) {
 				continue
 			}
 			if r == exactRoom {
