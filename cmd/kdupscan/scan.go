@@ -34,6 +34,8 @@ type scanOptions struct {
 	since      moment
 	until      moment
 	color      color
+	evidence   string
+	redact     redaction
 }
 
 func scanCommand() *cobra.Command {
@@ -80,12 +82,18 @@ cannot be read, 3 inconclusive: no batch could be decoded.`,
 	flags.Var(&o.since, "since", "only findings whose later copy was written at or after this TIME: RFC 3339, or a time of day in UTC on the day of the first packet")
 	flags.Var(&o.until, "until", "only findings whose later copy was written at or before this TIME")
 	flags.Var(&o.color, "color", "colours of the table: auto (on a terminal, unless NO_COLOR is set), always, never")
+	flags.StringVar(&o.evidence, "evidence", "", "write the packets that prove the findings to this pcapng `FILE`")
+	flags.Var(&o.redact, "redact", "in the evidence, replace keys, values and headers, or all names and addresses as well")
+	flags.Lookup("redact").NoOptDefVal = string(redactPayload)
 	flags.SortFlags = false
 	return cmd
 }
 
 func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	stderr := cmd.ErrOrStderr()
+	if err := o.checkEvidence(paths); err != nil {
+		return err
+	}
 	out, err := o.open(cmd.OutOrStdout(), paths)
 	if err != nil {
 		return err
@@ -129,6 +137,11 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	}
 	if err := out.keep(); err != nil {
 		return err
+	}
+	if o.evidence != "" {
+		if err := o.writeEvidence(ctx, paths, result, options, stderr); err != nil {
+			return err
+		}
 	}
 	if status := report.ExitStatus(result, options); status != 0 {
 		return exitStatus(status)
