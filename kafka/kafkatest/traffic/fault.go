@@ -71,6 +71,9 @@ func newFaults(c *Config) faults {
 
 // next returns the attempts of a fault that is due and that w can have, or nothing.
 func (f *faults) next(w *writer) []attempt {
+	if w.producer.fault != nil {
+		return nil
+	}
 	for i, d := range f.due {
 		if d.after > w.network.link.written {
 			break
@@ -82,6 +85,7 @@ func (f *faults) next(w *writer) []attempt {
 		f.due = slices.Delete(f.due, i, i+1)
 		told := &fault{kind: d.kind, target: &w.targets[w.network.random.IntN(len(w.targets))], records: w.network.config.BatchRecords}
 		f.told = append(f.told, told)
+		w.producer.fault = told
 		script := kind.script(told, w)
 		for i := range script {
 			script[i].keep = true

@@ -21,6 +21,7 @@ const (
 type producer struct {
 	id    int64 // -1 none
 	epoch int16
+	fault *fault // in progress: a client has one at a time, or the epochs of two would mix
 }
 
 // target is a partition as one producer writes it.
@@ -191,6 +192,9 @@ func (w *writer) answered() (time.Duration, bool) {
 	}
 	if a.last {
 		n.encoder.release(a.batch)
+	}
+	if a.keep && len(w.script) == 0 {
+		w.producer.fault = nil
 	}
 	topic := kmsg.NewProduceResponseTopic()
 	topic.Topic, topic.TopicID = a.batch.to.topic.name, a.batch.to.topic.id
