@@ -52,9 +52,9 @@ func (p *producers) get(id int64) *producer {
 	return have
 }
 
-func (p *producer) saw(epoch int16, at pcap.Ref) {
-	if _, known := p.epochs[epoch]; !known {
-		p.epochs[epoch] = at
+func (pr *producer) saw(epoch int16, at pcap.Ref) {
+	if _, known := pr.epochs[epoch]; !known {
+		pr.epochs[epoch] = at
 	}
 }
 

@@ -199,7 +199,9 @@ func TestLossCostsOnlyItsOwn(t *testing.T) {
 			}
 			if slices.ContainsFunc(f.Copies, func(c struct {
 				OffsetSource *string `json:"offset_source"`
-			}) bool { return c.OffsetSource != nil && *c.OffsetSource == "gap" }) {
+			}) bool {
+				return c.OffsetSource != nil && *c.OffsetSource == "gap"
+			}) {
 				own = nil
 				break
 			}
