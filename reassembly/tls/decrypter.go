@@ -58,8 +58,12 @@ func (d *Decrypter) Handle(e *reassembly.Event) {
 	}
 }
 
-// maxSpare bounds the buffers that wait for use: a few connections whose records are split over segments at once.
-const maxSpare = 64
+// maxSpare and keptBuffer bound the buffers that wait for use: a few connections whose records are split over segments at
+// once, as long as a record and the largest segment (64 KiB with offloading) make them.
+const (
+	maxSpare   = 32
+	keptBuffer = 128 << 10
+)
 
 // buffer returns an empty buffer for a record in progress.
 func (d *Decrypter) buffer() []byte {
@@ -73,7 +77,7 @@ func (d *Decrypter) buffer() []byte {
 
 // release takes back a buffer.
 func (d *Decrypter) release(b []byte) {
-	if cap(b) > 0 && cap(b) <= 4*maxBody && len(d.spare) < maxSpare {
+	if cap(b) > 0 && cap(b) <= keptBuffer && len(d.spare) < maxSpare {
 		d.spare = append(d.spare, b[:0])
 	}
 }

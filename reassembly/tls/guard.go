@@ -11,7 +11,7 @@ import (
 type guard struct {
 	inner  any // the state of the receiver of events
 	passes bool
-	looks  int  // events that are still watched for records of TLS without a beginning
+	looks  int // events that are still watched for records of TLS without a beginning
 	tls    *conn
 	held   []reassembly.Event // before it is known; at most the first bytes of a hello
 	first  []byte             // the first bytes of the direction that spoke first

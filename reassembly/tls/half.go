@@ -15,8 +15,9 @@ type half struct {
 	sealed  bool // TLS 1.2: ChangeCipherSpec was seen, so records are encrypted
 	dead    bool // nothing more can be decrypted
 	seq     uint64
-	opened  bool // a record was decrypted
-	initial bool // TLS 1.3: the key is that of the handshake
+	head    header // of the record that is being opened; kept here since it would be allocated each time
+	opened  bool   // a record was decrypted
+	initial bool   // TLS 1.3: the key is that of the handshake
 
 	pending  []byte // of the record in progress, or in which a record is sought
 	skip     int64  // bytes left of a record of which bytes are missing

@@ -52,7 +52,8 @@ func (h *half) try(head *header, body []byte, n int64) (content []byte, kind byt
 		return nil, 0, false
 	}
 	seq := h.seq + uint64(n)
-	content, kind, ok = h.keys.current.open(h.c.d.scratch[:], head, body, seq)
+	h.head = *head
+	content, kind, ok = h.keys.current.open(h.c.d.scratch[:], &h.head, body, seq)
 	if !ok {
 		h.tries--
 		return nil, 0, false
@@ -68,7 +69,8 @@ func (h *half) tryNext(head *header, body []byte, n int64) (content []byte, kind
 	if h.keys.next == nil || h.tries <= 0 {
 		return nil, 0, false
 	}
-	content, kind, ok = h.keys.next.open(h.c.d.scratch[:], head, body, uint64(n))
+	h.head = *head
+	content, kind, ok = h.keys.next.open(h.c.d.scratch[:], &h.head, body, uint64(n))
 	if !ok {
 		h.tries--
 		return nil, 0, false
