@@ -37,8 +37,8 @@ func (j *judgement) bump(g *group) *Bump {
 		at = grant.Request.At.Time
 	}
 	b.Trigger = j.trigger(from.id, to.id, at)
-	if b.Trigger == nil && b.NewProducerID >= 0 && grant != nil {
-		b.Trigger = &Trigger{Kind: TriggerInitProducerID, Partition: -1, At: position(&grant.Seen)}
+	if b.Trigger == nil && b.NewProducerID >= 0 {
+		b.Trigger = newProducerTrigger(from, grant, at)
 	}
 	return b
 }
@@ -116,17 +116,30 @@ func (j *judgement) trigger(from, to identity, at pcap.Timestamp) *Trigger {
 	return lossTrigger(old, at)
 }
 
+// sentBatch tells the first send of a batch from retries of it.
+type sentBatch struct {
+	topic     kafka.Topic
+	partition int32
+	identity
+	crc uint32
+}
+
 func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
 	var errors []*send
 	var okSent pcap.Timestamp // send time of the last newly sent batch that was answered OK
+	seen := map[sentBatch]bool{}
 	for _, s := range old {
+		b := s.sent.Batch
+		key := sentBatch{s.sent.Topic, s.sent.Partition, identityOf(b), b.CRC}
+		retry := seen[key]
+		seen[key] = true
 		a := s.reply()
 		if a == nil || a.At.Time > at {
 			continue
 		}
-		if a.ErrorCode == 0 {
+		if a.ErrorCode == 0 && !retry {
 			okSent = max(okSent, s.sent.At.Time)
-		} else if !retriable[a.ErrorCode] {
+		} else if a.ErrorCode != 0 && !retriable[a.ErrorCode] {
 			errors = append(errors, s)
 		}
 	}
@@ -176,6 +189,20 @@ func lossTrigger(old []*send, at pcap.Timestamp) *Trigger {
 		return nil
 	}
 	return &Trigger{Kind: TriggerConnectionLost, Topic: lost.sent.Topic, Partition: lost.sent.Partition, At: positionOf(lost.link, lost.link.closed)}
+}
+
+// newProducerTrigger names what comes with another producer id when nothing forced it: the InitProducerId exchange, or the end
+// of the connection of a process that was started anew.
+func newProducerTrigger(from *batch, grant *kafka.ProducerGranted, at pcap.Timestamp) *Trigger {
+	if grant != nil {
+		return &Trigger{Kind: TriggerInitProducerID, Partition: -1, At: position(&grant.Seen)}
+	}
+	for i := len(from.sends) - 1; i >= 0; i-- {
+		if l := from.sends[i].link; l.lost() && l.closed.Time <= at {
+			return &Trigger{Kind: TriggerConnectionLost, Partition: -1, At: positionOf(l, l.closed)}
+		}
+	}
+	return nil
 }
 
 // bumpEvents tells the change of identity: the trigger, the InitProducerId exchange and the first use.

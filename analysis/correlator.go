@@ -121,7 +121,7 @@ func (c *Correlator) Finish() *Result {
 func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	l.used(o)
 	c.producers.sent(l, o)
-	if o.Batch == nil || o.Batch.LastOffsetDelta < 0 {
+	if o.Batch == nil || !evidence(o.Batch) {
 		return
 	}
 	h := c.history(o.Link, o.Topic, o.Partition)
@@ -189,11 +189,14 @@ func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	clear(l.open)
 }
 
+// evidence reports whether a batch proves anything: one with a wrong CRC or absurd numbers does not.
+func evidence(b *kafka.Batch) bool { return b.NotCompared != kafka.BadCRC && b.LastOffsetDelta >= 0 }
+
 // maxOffset is far above any offset that a log reaches, and far enough below the largest number to add a count to.
 const maxOffset = 1 << 61
 
 func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
-	if o.Batch.BaseOffset < 0 || o.Batch.BaseOffset > maxOffset || o.Batch.LastOffsetDelta < 0 {
+	if o.Batch.BaseOffset < 0 || o.Batch.BaseOffset > maxOffset || !evidence(o.Batch) {
 		return
 	}
 	h := c.history(o.Link, o.Topic, o.Partition)

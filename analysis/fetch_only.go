@@ -89,7 +89,7 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	case f.idempotent() != l.idempotent():
 		return ""
 	case !f.idempotent():
-		if wholeEqual(f, l) {
+		if wholeEqual(f, l) && !f.unanswerable() && !l.unanswerable() {
 			return BlindRetry
 		}
 		return ""
@@ -101,6 +101,11 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 		return "" // with content alone to go by, a third copy in a gap would undo it
 	}
 	return UnknownCause
+}
+
+// unanswerable reports whether a send of the batch asked for no answer.
+func (b *batch) unanswerable() bool {
+	return slices.ContainsFunc(b.sends, func(s *send) bool { return s.sent.Acks == 0 })
 }
 
 // readWithGaps reports whether the capture lacks answers to those who read the partition, from their first sight of it on.

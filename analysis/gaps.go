@@ -239,13 +239,39 @@ func (p *partition) unresolvedBefore(l *batch, lower int64) []*batch {
 		}
 		all = append(all, b)
 	}
-	slices.SortStableFunc(all, func(a, b *batch) int {
-		if a.idempotent() && a.id.producer == b.id.producer && a.id.epoch == b.id.epoch {
-			return cmp.Compare(a.id.base, b.id.base)
-		}
-		return cmp.Compare(a.first.Time, b.first.Time)
-	})
+	slices.Reverse(all)
+	sortSequences(all)
 	return all
+}
+
+// sortSequences puts the batches of each producer epoch in the order of their sequences, in the places that they have among the
+// others.
+func sortSequences(all []*batch) {
+	places := map[producerEpoch][]int{}
+	for i, b := range all {
+		if b.idempotent() {
+			key := producerEpoch{b.id.producer, b.id.epoch}
+			places[key] = append(places[key], i)
+		}
+	}
+	for _, at := range places {
+		own := make([]*batch, len(at))
+		for i, place := range at {
+			own[i] = all[place]
+		}
+		slices.SortStableFunc(own, func(a, b *batch) int {
+			switch ahead := uint32(b.id.base-a.id.base) & 0x7fffffff; {
+			case ahead == 0:
+				return 0
+			case ahead < 1<<30: // the ring of sequences wraps
+				return -1
+			}
+			return 1
+		})
+		for i, place := range at {
+			all[place] = own[i]
+		}
+	}
 }
 
 // unresolved reports whether the batch was sent and nothing tells whether it was stored.
