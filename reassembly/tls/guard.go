@@ -80,9 +80,9 @@ func (g *guard) begin(d *Decrypter, e *reassembly.Event) {
 	g.held, g.first = nil, nil
 	g.tls = newConn(d, g, e.Conn)
 	for i := range held {
-		g.tls.handle(&held[i])
+		d.Handle(&held[i]) // what the first bytes show may already let it pass
 	}
-	g.tls.handle(e)
+	d.Handle(e)
 }
 
 // lateLooks is how many events with data are watched in a connection whose beginning is not in the capture. Short messages
