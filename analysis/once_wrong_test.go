@@ -1,0 +1,109 @@
+package analysis
+
+import "testing"
+
+// Histories that were once judged wrong, or that no rule has for its own.
+func TestOnceWrong(t *testing.T) {
+	runCases(t, []historyCase{
+		{
+			// 7/0/5 is the first copy of 8/0/0, and comes again in another cut after it.
+			name: "links between records close no ring",
+			history: `p1 > t/0 7/0/5:a; p1 rst; p1' > t/0 8/0/0:a; p1' rst; p1'' > t/0 7/0/5:ab; p1'' < =10
+				p1'' > t/0 9/0/0:c; p1'' < =20`,
+			counts: `appended 2, unacknowledged 1`,
+		},
+		{
+			name: "an abort decides although its marker was not captured",
+			history: `p1 > t/0 7/0/0:a%txn txn=x; p1 < unread; p1 end 7/0 abort; p1 ended 7/1; p1 > t/0 7/1/0:a%txn txn=x; p1 < =12
+				p1 end 7/1 commit; p1 ended 7/2; r1 fetch t/0 hw=14 10=7/0/0:a%txn 12=7/1/0:a%txn 13=7/2:commit`,
+			counts: `appended 1`,
+		},
+		{
+			name: "an offset gap is given once",
+			history: `p1 > t/0 -:z; p1 < =9; p1 > t/0 -:a; p1 rst; q1 > t/0 -:y; q1 < =10; p1' > t/0 -:a; p1' rst
+				p1'' > t/0 -:a; p1'' < =11; p1'' > t/0 -:w; p1'' < =13`,
+			want:   `probable blind-retry t/0 12>11`,
+			counts: `appended 4`,
+		},
+		{
+			name:    "two later copies of one lost request, the first answered with an offset",
+			history: `p1 > t/0 -:a; p1 rst; p1' > t/0 -:a; p1' > t/0 -:ac; p1' < 7=10; p1' < =12`,
+			want:    `probable blind-retry t/0 10>12`,
+			counts:  `appended 1`,
+		},
+		{
+			name:    "an epoch between that was refused",
+			history: `p1 > t/0 7/0/5:ab; p1 < 20=10; p1 > t/0 7/1/0:ab; p1 < 45; p1 > t/0 7/2/0:ab; p1 < =12`,
+			want:    `confirmed epoch-bump t/0 10>12 11>13 7/0>7/2 by error 45 on t/0`,
+			counts:  `appended 1, rejected 1, epoch_bumps 2`,
+		},
+		{
+			name:    "a retry that NAT shows under two address pairs, as its first attempt",
+			history: `p1 > t/0 -:a; n1 > t/0 -:a nat=p1; p1 rst; n1 rst; p1' > t/0 -:a; n1' > t/0 -:a nat=p1'; p1' < =11; n1' < =11`,
+			want:    `possible blind-retry t/0 ?>11`,
+			counts:  `appended 1`,
+		},
+		{
+			name:    "a blind retry in parts",
+			history: `p1 > t/0 -:ab; p1 rst; p1' > t/0 -:a; p1' > t/0 -:b; p1' < =12; p1' < =13; r1 fetch t/0 hw=14 10=-:ab 12=-:a 13=-:b`,
+			want:    `confirmed blind-retry t/0 10>12 11>13`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "a blind retry behind a newer batch",
+			history: `p1 > t/0 -:a; p1 rst; p1' > t/0 -:b; p1' < =11; p1' > t/0 -:a; p1' < =12; r1 fetch t/0 hw=13 10=-:a 11=-:b 12=-:a`,
+			want:    `confirmed blind-retry t/0 10>12`,
+			counts:  `appended 2`,
+		},
+		{
+			name: "parts sent again under their own timestamps although the whole was accepted",
+			history: `p1 > t/0 -:ab; p1 > t/0 -:cd; p1 > t/0 -:ef; p1 < =10; p1 < 10; p1 < =12
+				@500 p1 > t/0 -:a; p1 > t/0 -:b; p1 > t/0 -:c; p1 > t/0 -:d; p1 > t/0 -:e; p1 > t/0 -:f
+				p1 < =14; p1 < =15; p1 < =16; p1 < =17; p1 < =18; p1 < =19`,
+			counts: `appended 8, rejected 1, application_repeats 4`,
+		},
+		{
+			name:    "a constant payload is paired across the sequence wrap",
+			history: `p1 > t/0 7/0/2147483647:a; p1 > t/0 7/0/0:a; p1 > t/0 7/0/1:a; p1 < 7=10; p1 < 7=11; p1 < 7=12; p1 > t/0 7/1/0:aa; p1 < =13`,
+			want:    `probable epoch-bump t/0 10>13 11>14 7/0>7/1 by nothing`,
+			counts:  `appended 1, epoch_bumps 1`,
+		},
+		{
+			name:    "the first attempt is answered 45 after the later copy was stored",
+			history: `p1 > t/0 7/0/0:a; @5000 p1' > t/0 7/1/0:a; p1' < =11; @9000 p1 < 45`,
+			counts:  `appended 1, rejected 1, epoch_bumps 1`,
+		},
+		{
+			name:    "an OK under the old epoch, the new one was refused",
+			history: `@1000 p1 > t/0 7/0/0:a; @5000 p1' > t/0 7/1/0:a; p1' < 45; p1 < =10`,
+			counts:  `appended 1, rejected 1, epoch_bumps 1`,
+		},
+		{
+			name:    "acks=all was answered OK, and the log lost it",
+			history: `p1 > t/0 7/0/5:a; p1 < =10 unacked; p1 rst; p2 > t/0 7/0/5:a; p2 < =11; r2 fetch t/0 hw=12 10=8/0/0:x 11=7/0/5:a`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "records that one fetch shows and the capture of their send lacks",
+			history: `p1 > t/0 7/0/5:a%cut; p1 < 20=10; p1 > t/0 7/1/0:a; p1 < =11; r1 fetch t/0 hw=12 10=7/0/5:a`,
+			want:    `confirmed epoch-bump t/0 10>11 7/0>7/1 by nothing`,
+			counts:  `appended 1, epoch_bumps 1`,
+		},
+		{
+			name:    "batches of a new epoch whose records the capture lacks are not paired by their place alone",
+			history: `p1 > t/0 7/0/5:a%cut; p1 < 20=10; p1 > t/0 7/1/0:b%cut; p1 < =11`,
+			counts:  `appended 1, epoch_bumps 1`,
+		},
+		{
+			name:    "a producer in one cluster only: the brokers of two are known",
+			history: `r1 cluster A 1; r2 cluster B 2; p1 > t/0 7/0/0:a; p1 < =10 unacked; p1 rst; p2 > t/0 7/1/0:a; p2 < =11`,
+			counts:  `appended 2, epoch_bumps 1`,
+		},
+		{
+			name:    "a broker that no answer names joins the only known cluster",
+			history: `r1 cluster A 1 2; p1 > t/0 -:a; p1 < 7=10; p3 > t/0 -:a; p3 < =11`,
+			want:    `probable blind-retry t/0 10>11`,
+			counts:  `appended 1`,
+		},
+	})
+}
