@@ -26,6 +26,42 @@ func TestOnceWrong(t *testing.T) {
 			counts: `appended 4`,
 		},
 		{
+			name: "an offset gap in sequence order across the wrap",
+			history: `p1 > t/0 7/0/2147483646:z; p1 < =9; p1 > t/0 7/0/2147483647:a; p1 > t/0 7/0/0:bc; p1 rst
+				p1' > t/0 7/1/0:abc; p1' < =13`,
+			want:   `probable epoch-bump t/0 10>13 11>14 12>15 7/0>7/1 by connection-lost on t/0`,
+			counts: `appended 2, epoch_bumps 1`,
+		},
+		{
+			name: "an offset gap with room for the first of two across the wrap",
+			history: `p1 > t/0 7/0/2147483646:z; p1 < =9; p1 > t/0 7/0/2147483647:a; p1 > t/0 7/0/0:bc; p1 rst
+				p1' > t/0 7/1/0:abc; p1' < =11`,
+			want:   `probable epoch-bump t/0 10>11 7/0>7/1 by connection-lost on t/0`,
+			counts: `appended 2, epoch_bumps 1`,
+		},
+		{
+			name: "the OK to a retry does not hide the error that forced the bump",
+			history: `p1 > t/0 7/0/5:a; p1 < 7=10; p3 > v/6 7/0/4:y; p3 < 6; p2 > u/5 7/0/9:x; p2 < 45; p3 > v/6 7/0/4:y; p3 < =1
+				@400 p1 > t/0 7/1/0:a; p1 < =11`,
+			want:   `probable epoch-bump t/0 10>11 7/0>7/1 by error 45 on u/5`,
+			counts: `appended 2, rejected 2, epoch_bumps 1`,
+		},
+		{
+			name:    "a new producer id after the connection's end",
+			history: `p1 > t/0 7/0/5:a; p1 < 7=10; p1 rst; p1' > t/0 8/0/0:a; p1' < =11`,
+			want:    `probable new-producer-id t/0 10>11 7/0>8/0 by connection-lost`,
+			counts:  `appended 1`,
+		},
+		{
+			name:    "with acks=0 nothing tells a blind retry from an application that repeats itself",
+			history: `p1 > t/0 -:ab acks=0; r1 fetch t/0 hw=14 10=-:ab 12=-:ab`,
+		},
+		{
+			name:    "a sighting before the first send is another batch's",
+			history: `r1 fetch t/0 hw=11 10=-:a; p1 > t/0 -:a; p1 rst`,
+			counts:  `unacknowledged 1`,
+		},
+		{
 			name:    "two later copies of one lost request, the first answered with an offset",
 			history: `p1 > t/0 -:a; p1 rst; p1' > t/0 -:a; p1' > t/0 -:ac; p1' < 7=10; p1' < =12`,
 			want:    `probable blind-retry t/0 10>12`,
