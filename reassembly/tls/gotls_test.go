@@ -171,6 +171,21 @@ func TestGoResumption(t *testing.T) {
 	}
 }
 
+// Agents for Java log TLS 1.2 by session id, which is in no hello where there are tickets.
+func TestMasterBySessionID(t *testing.T) {
+	p := newPair(tls.VersionTLS12)
+	r, sent, _ := p.run(t, conversation())
+	other := newPair(tls.VersionTLS12)
+	other.run(t, conversation())
+	var log strings.Builder
+	for _, line := range strings.Split(strings.TrimSpace(p.log.String()+other.log.String()), "\n") {
+		fmt.Fprintf(&log, "RSA Session-ID:%064d Master-Key:%s\n", 1, strings.ToUpper(strings.Fields(line)[2]))
+	}
+	keys := keysOf(t, log.String())
+	decryptAll(t, keys, r.events(1448)).wantPlain(sent)
+	decryptAll(t, NewKeys(keys), r.events(1448)).wantPlain(sent)
+}
+
 // newOther returns a pair that logs to the same place and shares no sessions.
 func newOther(p pair) pair {
 	o := newPair(p.client.MaxVersion, p.client.CipherSuites...)

@@ -25,6 +25,7 @@ const KeyLogSecret = 0x544c534b
 // Key log labels (draft-ietf-tls-keylogfile).
 const (
 	labelMaster          = "CLIENT_RANDOM"
+	labelRSA             = "RSA"
 	labelClientHandshake = "CLIENT_HANDSHAKE_TRAFFIC_SECRET"
 	labelServerHandshake = "SERVER_HANDSHAKE_TRAFFIC_SECRET"
 	labelClientTraffic   = "CLIENT_TRAFFIC_SECRET_0"
@@ -61,6 +62,7 @@ type Keys struct {
 	base       *Keys
 	sessions   map[[randomSize]byte]*session
 	masters    []*secret // of TLS 1.2, in the order in which they came
+	byID       bool      // some of them came with a session id instead of a client random
 	generation int       // changes with every new secret
 	bad, full  int64
 }
@@ -104,6 +106,9 @@ func (k *Keys) add(line []byte) bool {
 		return true
 	}
 	label, rest, _ := bytes.Cut(line, []byte(" "))
+	if id, master, ok := bytes.Cut(rest, []byte(" Master-Key:")); ok && string(label) == labelRSA && bytes.HasPrefix(id, []byte("Session-ID:")) {
+		return k.addMaster(master)
+	}
 	kind, known := secretKinds[string(label)]
 	if !known {
 		return isLabel(label)
@@ -126,6 +131,29 @@ func (k *Keys) add(line []byte) bool {
 	k.keep(r, kind, s)
 	return true
 }
+
+// addMaster takes the master secret of a line "RSA Session-ID:… Master-Key:…", as agents for Java write it. The session id
+// is not kept: with tickets no hello has it. Which connection the secret is for, the Finished message shows.
+func (k *Keys) addMaster(digits []byte) bool {
+	s := &secret{size: masterSize}
+	if len(digits) != 2*masterSize {
+		return false
+	}
+	if _, err := hex.Decode(s.bytes[:], digits); err != nil {
+		return false
+	}
+	if len(k.masters) >= maxSessions {
+		k.full++
+		return true
+	}
+	k.masters = append(k.masters, s)
+	k.byID = true
+	k.generation++
+	return true
+}
+
+// anyByID reports whether a connection may have a master secret that is not found by its client random.
+func (k *Keys) anyByID() bool { return k != nil && (k.byID || k.base.anyByID()) }
 
 // isLabel reports whether a word may be a label that is not known here, such as RSA or EXPORTER_SECRET.
 func isLabel(word []byte) bool {

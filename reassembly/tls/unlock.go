@@ -1,7 +1,7 @@
 package tls
 
-// maxResumed is how many master secrets are tried on a resumed session, the latest first. Each costs some microseconds.
-const maxResumed = 4096
+// maxMasters is how many master secrets are tried on a connection, the latest first. Each costs some microseconds.
+const maxMasters = 4096
 
 // chains looks up the keys of the connection, the client's first.
 func (c *conn) chains() (chains [2]chain, ok bool) {
@@ -13,7 +13,7 @@ func (c *conn) chains() (chains [2]chain, ok bool) {
 		chains, err = newChain12(s, known.secrets[0].value(), &c.hello.client.random, &c.hello.server.random, c.hello.server.etm)
 		return chains, err == nil
 	case !s.tls13:
-		return c.resumed(s)
+		return c.tryMasters(s)
 	case known == nil:
 		return chains, false
 	}
@@ -30,17 +30,18 @@ func (c *conn) chains() (chains [2]chain, ok bool) {
 	return chains, true
 }
 
-// resumed looks for the keys of a resumed session of TLS 1.2. It has the master secret of the session that it resumes,
-// under whose client random alone some peers log it (crypto/tls does). Which one that is shows the server's Finished
-// message, its first encrypted record.
-func (c *conn) resumed(s *suite) (chains [2]chain, ok bool) {
+// tryMasters looks for the keys of a connection of TLS 1.2 whose master secret is not under its client random: of a resumed
+// session, which has that of the session it resumes (crypto/tls logs it there alone), or of a log by session ids. Which one
+// it is shows the server's Finished message, its first encrypted record.
+func (c *conn) tryMasters(s *suite) (chains [2]chain, ok bool) {
 	h := &c.hello
 	sealed := h.prologues[h.clientDir.Other()].sealed
-	if sealed == nil || h.server.sessionID == "" || h.server.sessionID != h.client.sessionID {
+	resumed := h.server.sessionID != "" && h.server.sessionID == h.client.sessionID
+	if sealed == nil || !resumed && !c.d.keys.anyByID() {
 		return chains, false
 	}
 	head := header(sealed)
-	tries := maxResumed
+	tries := maxMasters
 	for k := c.d.keys; k != nil; k = k.base {
 		for i := len(k.masters) - 1; i >= 0 && tries > 0; i-- {
 			tries--
