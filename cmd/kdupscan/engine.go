@@ -30,6 +30,8 @@ const (
 	// chunksAhead is how many chunks there are beside the one of each worker: one being filled, one being merged, and two
 	// so that nobody waits for a slow chunk at once.
 	chunksAhead = 4
+	// chunkMemory is what a chunk takes: its payloads, and its segments.
+	chunkMemory = chunkBytes + chunkSegments*160
 )
 
 // segment is a segment of the capture, numbered in the order of frames.

@@ -82,20 +82,29 @@ func (b byteSize) Type() string   { return "SIZE" }
 
 // Set implements pflag.Value.
 func (b *byteSize) Set(s string) error {
+	n, ok := parseSize(s)
+	if !ok || n < int64(leastMemory) {
+		return fmt.Errorf("want a size such as 512MiB or 2GiB, of at least %v", leastMemory)
+	}
+	*b = byteSize(n)
+	return nil
+}
+
+// parseSize reads a number of bytes, and reports whether it is one.
+func parseSize(s string) (bytes int64, ok bool) {
 	for _, unit := range sizeUnits {
-		number, ok := strings.CutSuffix(s, unit.suffix)
-		if !ok {
+		number, found := strings.CutSuffix(s, unit.suffix)
+		if !found {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		const most = 1 << 50 // no machine has that much, and int64 holds it
-		if err != nil || !(n*unit.bytes >= float64(leastMemory) && n*unit.bytes <= most) {
-			break
+		if err != nil || !(n*unit.bytes >= 0 && n*unit.bytes <= most) {
+			return 0, false
 		}
-		*b = byteSize(n * unit.bytes)
-		return nil
+		return int64(n * unit.bytes), true
 	}
-	return fmt.Errorf("want a size such as 512MiB or 2GiB, of at least %v", leastMemory)
+	return 0, false
 }
 
 // verdict is the least verdict of the findings to report.

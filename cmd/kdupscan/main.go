@@ -43,7 +43,7 @@ stand twice in a partition's log, and what made that happen?`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(scanCommand(), explainCommand(), versionCommand(), manCommand())
+	root.AddCommand(scanCommand(), liveCommand(), explainCommand(), versionCommand(), manCommand())
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

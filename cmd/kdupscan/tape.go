@@ -1,0 +1,235 @@
+package main
+
+import (
+	"errors"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/pcap/flight"
+)
+
+const (
+	// reelBytes and reelFrames end a reel: enough for one cheap write.
+	reelBytes  = 1 << 20
+	reelFrames = 4096
+	// keepQueue is how many findings may wait for a slow disk.
+	keepQueue = 64
+	// retryEvery is how long nothing is recorded after an error, and quietFor how long further errors are counted only.
+	retryEvery = 5 * time.Second
+	quietFor   = time.Minute
+	// freeTries is how many old files are given up for one packet on a full disk.
+	freeTries = 8
+)
+
+// tape takes packets to the flight recorder, in a goroutine of its own: a slow disk costs the recording packets, and
+// detection nothing. The methods add and send are the reader's.
+type tape struct {
+	recorder   *flight.Recorder
+	say        func(string, ...any)
+	free, full chan *reel
+	reel       *reel // being filled, or nil
+	keeps      chan keepJob
+	done       chan struct{}
+	retry      time.Duration // retryEvery but in tests
+
+	failedAt time.Time // zero: recording
+	quiet    time.Time // until when errors are only counted
+	counts   tapeCounts
+}
+
+// tapeCounts is what the counters show.
+type tapeCounts struct {
+	recorded, queueFull, unwritten atomic.Uint64 // packets
+	failures, keepFailures         atomic.Uint64
+	recording                      atomic.Bool
+	files, bytes, kept             atomic.Int64
+}
+
+// reel is a run of packets on their way to the disk. Its buffers are used again.
+type reel struct {
+	data   []byte
+	frames []pcap.Frame
+}
+
+// keepJob is what flight.Recorder.Keep takes.
+type keepJob struct {
+	name      string
+	from, to  pcap.Timestamp
+	documents map[string][]byte
+}
+
+func newTape(o recordOptions, file pcap.WriterOptions, reels int, say func(string, ...any)) *tape {
+	t := &tape{
+		recorder: flight.New(flight.Options{Dir: o.dir, Size: o.size.value, Age: o.age, KeepSize: o.keepSize.value, File: file}),
+		say:      say, free: make(chan *reel, reels), full: make(chan *reel, reels), keeps: make(chan keepJob, keepQueue),
+		done: make(chan struct{}), retry: retryEvery,
+	}
+	for range reels {
+		t.free <- &reel{}
+	}
+	return t
+}
+
+func (t *tape) start() {
+	t.counts.recording.Store(true)
+	go t.run()
+}
+
+// stop waits until all is written, and gives up at the deadline.
+func (t *tape) stop(deadline time.Time) {
+	close(t.full)
+	if !wait(t.done, deadline) {
+		t.say("the disk of --record is too slow: the end of the recording is missing")
+	}
+}
+
+// add takes a packet; it never waits.
+func (t *tape) add(f *pcap.Frame) {
+	if t.reel != nil && (len(t.reel.frames) == reelFrames || len(t.reel.data)+len(f.Data) > reelBytes && len(t.reel.frames) > 0) {
+		t.send()
+	}
+	if t.reel == nil {
+		select {
+		case t.reel = <-t.free:
+		default:
+			t.counts.queueFull.Add(1)
+			return
+		}
+	}
+	copied := *f
+	from := len(t.reel.data)
+	t.reel.data = append(t.reel.data, f.Data...)
+	copied.Data = t.reel.data[from:len(t.reel.data):len(t.reel.data)]
+	t.reel.frames = append(t.reel.frames, copied)
+}
+
+// send passes on what has been gathered.
+func (t *tape) send() {
+	if t.reel != nil {
+		t.full <- t.reel
+		t.reel = nil
+	}
+}
+
+// keep has a finding kept. It never waits.
+func (t *tape) keep(job keepJob) {
+	select {
+	case t.keeps <- job:
+	default:
+		t.counts.keepFailures.Add(1)
+	}
+}
+
+func (t *tape) run() {
+	defer close(t.done)
+	for {
+		select {
+		case job := <-t.keeps:
+			t.keepNow(job)
+		case r, more := <-t.full:
+			if !more {
+				t.end()
+				return
+			}
+			t.record(r)
+		}
+	}
+}
+
+func (t *tape) end() {
+	for len(t.keeps) > 0 {
+		t.keepNow(<-t.keeps)
+	}
+	if err := t.recorder.Close(); err != nil {
+		t.fail(err)
+	}
+	t.look()
+}
+
+func (t *tape) record(r *reel) {
+	if t.failedAt.IsZero() || time.Since(t.failedAt) >= t.retry {
+		written, err := t.write(r)
+		t.counts.recorded.Add(uint64(written))
+		t.counts.unwritten.Add(uint64(len(r.frames) - written))
+		switch {
+		case err != nil:
+			t.fail(err)
+		case !t.failedAt.IsZero():
+			t.failedAt = time.Time{}
+			t.counts.recording.Store(true)
+			t.say("recording again")
+		}
+	} else {
+		t.counts.unwritten.Add(uint64(len(r.frames)))
+	}
+	if err := t.recorder.KeepError(); err != nil {
+		t.keepFailed(err)
+	}
+	t.look()
+	r.data, r.frames = r.data[:0], r.frames[:0]
+	t.free <- r
+}
+
+// write writes a reel and returns how many packets the file has.
+func (t *tape) write(r *reel) (written int, err error) {
+	for i := range r.frames {
+		if err := t.writeOne(&r.frames[i]); err != nil {
+			return i, err
+		}
+	}
+	if len(t.full) > 0 {
+		return len(r.frames), nil // the next one flushes
+	}
+	err = t.recorder.Flush()
+	if t.makeRoom(err) {
+		err = nil // the next packet begins another file
+	}
+	return len(r.frames), err
+}
+
+func (t *tape) writeOne(f *pcap.Frame) error {
+	err := t.recorder.Write(f)
+	for tries := 0; tries < freeTries && t.makeRoom(err); tries++ {
+		err = t.recorder.Write(f)
+	}
+	return err
+}
+
+// makeRoom gives up the oldest file of the ring if the disk is full, and reports whether it did.
+func (t *tape) makeRoom(err error) bool {
+	return (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && t.recorder.Free()
+}
+
+// fail stops recording for a while.
+func (t *tape) fail(err error) {
+	now := time.Now()
+	t.failedAt = now
+	t.counts.failures.Add(1)
+	t.counts.recording.Store(false)
+	if now.After(t.quiet) {
+		t.quiet = now.Add(quietFor)
+		t.say("recording failed, detection goes on: %v", err)
+	}
+}
+
+func (t *tape) keepNow(job keepJob) {
+	if err := t.recorder.Keep(job.name, job.from, job.to, job.documents); err != nil {
+		t.keepFailed(err)
+	}
+	t.look()
+}
+
+func (t *tape) keepFailed(err error) {
+	t.counts.keepFailures.Add(1)
+	t.say("not all packets of a finding are kept: %v", err)
+}
+
+// look updates the counters.
+func (t *tape) look() {
+	t.counts.files.Store(int64(t.recorder.Files()))
+	t.counts.bytes.Store(t.recorder.Size())
+	t.counts.kept.Store(t.recorder.KeptSize())
+}
+
