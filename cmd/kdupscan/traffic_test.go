@@ -16,6 +16,7 @@ const trafficBytes = 8e6
 // TestTraffic scans traffic of every preset, cut to a few megabytes, as it was sent and spoiled: what stands twice is found,
 // and nothing else.
 func TestTraffic(t *testing.T) {
+	done := make(map[traffic.Config]bool) // presets that differ in size only are equal now
 	for name, preset := range traffic.Presets {
 		for spoiled, spoil := range map[string]func(*traffic.Config){
 			"as sent":       func(*traffic.Config) {},
@@ -23,10 +24,14 @@ func TestTraffic(t *testing.T) {
 			"GRO":           func(c *traffic.Config) { c.SegmentBytes = 32 << 10 },
 			"lost":          func(c *traffic.Config) { c.Lost = 0.0005 },
 		} {
+			c := preset
+			c.Size, c.Faults, c.Producers = trafficBytes, 1, min(c.Producers, 40)
+			spoil(&c)
+			if done[c] {
+				continue
+			}
+			done[c] = true
 			t.Run(name+" "+spoiled, func(t *testing.T) {
-				c := preset
-				c.Size, c.Faults, c.Producers = trafficBytes, 1, min(c.Producers, 40)
-				spoil(&c)
 				var capture bytes.Buffer
 				truth, err := traffic.Write(&capture, c)
 				if err != nil {

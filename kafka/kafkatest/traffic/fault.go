@@ -13,7 +13,6 @@ type fault struct {
 	bump          *kafkatest.Bump
 	first, second int64 // offsets of the copies
 	records       int
-	readTwice     bool
 }
 
 type faultKind int

@@ -19,9 +19,8 @@ type link struct {
 	lost    float64
 
 	head     [recordHeader + frameHeader]byte
-	held     []byte // a frame that comes after the next one, with its record header; empty: none
-	spare    []byte
-	heldTime [8]byte
+	held     []byte  // a frame that comes after the next one, with its record header; empty: none
+	heldTime [8]byte // as in a record header
 }
 
 const (

@@ -45,7 +45,6 @@ type writer struct {
 // attempt is one Produce request of one batch, and what the broker makes of it.
 type attempt struct {
 	batch  *batch
-	target *target
 	before func()        // called when it is sent, may be nil
 	wait   time.Duration // after the answer before it
 	answer answer
@@ -122,7 +121,7 @@ func (w *writer) write() (time.Duration, bool) {
 	}
 	if len(w.script) == 0 {
 		t := &w.targets[n.random.IntN(len(w.targets))]
-		w.script = append(w.script, attempt{batch: w.fresh(t), target: t, last: true})
+		w.script = append(w.script, attempt{batch: w.fresh(t), last: true})
 	}
 	w.current = w.script[0]
 	w.script = w.script[1:]
