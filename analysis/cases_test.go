@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -158,7 +159,7 @@ func wellFormed(t testing.TB, r *Result) {
 				}
 			}
 		}
-		sorted := slices.IsSortedFunc(f.Timeline, func(a, b Event) int { return int(a.At.Time - b.At.Time) })
+		sorted := slices.IsSortedFunc(f.Timeline, func(a, b Event) int { return cmp.Compare(a.At.Time, b.At.Time) })
 		if len(f.Timeline) == 0 || !sorted {
 			t.Errorf("finding %d: its timeline is empty or out of order", i)
 		}
