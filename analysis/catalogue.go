@@ -28,7 +28,7 @@ type Entry struct {
 	Causes  []string // typical causes, one line each
 	Next    []string // what to look at next
 	Similar []string // look-alikes and how they were told apart
-	Example string   // a real example, optional
+	Example string   // from a capture or an incident, or such as one could be; optional
 	Since   string   // version that introduced the code
 }
 

@@ -9,6 +9,7 @@ var doubtEntries = []Entry{
 		Causes:  []string{"packets dropped while capturing", "a late start of the connection"},
 		Next:    []string{"tcp-gap and packets-dropped in the coverage", "the client's log around the first send"},
 		Similar: []string{"an answer that was never sent: the stream is whole and lacks it"},
+		Example: "The Produce was captured, the next 1,448 bytes of the broker's stream were not, and the batch came again 90 ms later. The missing bytes have room for an OK.",
 	},
 	{
 		Code: "content-not-compared", Class: ClassDoubt, Since: firstRelease,
@@ -17,6 +18,7 @@ var doubtEntries = []Entry{
 		Causes:  []string{"a small snapshot length", "a gap inside the batch"},
 		Next:    []string{"read both offsets from the topic and compare"},
 		Similar: []string{"batches with equal CRC: the content is equal"},
+		Example: "With a snapshot length of 200 bytes the header of a batch of 16 kB was there and its records were not: both copies had 120 records by their headers, and the same first timestamps.",
 	},
 	{
 		Code: "trigger-not-seen", Class: ClassDoubt, Since: firstRelease,
@@ -25,6 +27,7 @@ var doubtEntries = []Entry{
 		Causes:  []string{"an error on another partition, connection or broker that the capture does not cover", "a message that expired inside the client: nothing of that is on the wire"},
 		Next:    []string{"the client's log around the bump (librdkafka: debug=eos,msg)", "a capture of all connections of the client"},
 		Similar: []string{"a bump by InitProducerId at a start: nothing is sent again"},
+		Example: "Producer 7078 went from epoch 0 to 1 between two Produce requests. The capture covers one partition of the producer; the error that forced the bump may have been on another broker's connection.",
 	},
 	{
 		Code: "first-copy-may-be-truncated", Class: ClassDoubt, Since: firstRelease,
@@ -33,6 +36,7 @@ var doubtEntries = []Entry{
 		Causes:  []string{"a leader change before the followers had copied the batch"},
 		Next:    []string{"read the offset from the topic: the record is there, or another one is", "a capture with a consumer's or follower's Fetch of these offsets"},
 		Similar: []string{"error 20 with an offset: committed", "an OK for the second copy at the same offset: the first was truncated, and there is no finding"},
+		Example: "Producer 7078 sent two records, was answered NOT_LEADER_OR_FOLLOWER (6) with offset 71229, and stored them again at 71231 under epoch 1. Without a Fetch nothing shows whether the new leader had the first two.",
 	},
 	{
 		Code: "first-copy-fate-unknown", Class: ClassDoubt, Since: firstRelease,
@@ -41,6 +45,7 @@ var doubtEntries = []Entry{
 		Causes:  []string{"a lost connection, or an answer that never came", "a refusal without an offset after an earlier send that is not in the capture"},
 		Next:    []string{"read the partition around the later copy's offset and look for equal records before it", "a capture with a consumer's or follower's Fetch"},
 		Similar: []string{"first-copy-may-be-truncated: it was appended, and may be gone"},
+		Example: "The connection to the leader of devices/0 was lost after a send, and the batch came again and was answered OK at 56. The offset before it, 55, may be the first copy or another producer's.",
 	},
 	{
 		Code: "earlier-send-may-be-hidden", Class: ClassDoubt, Since: firstRelease,
@@ -49,6 +54,7 @@ var doubtEntries = []Entry{
 		Causes:  []string{"a late start", "a gap in the client's stream", "a capture at one of several brokers"},
 		Next:    []string{"a capture at the client, or at all brokers, from before the fault"},
 		Similar: []string{"a batch whose every send is seen and refused: no finding"},
+		Example: "The capture begins 2 s before a batch is refused with 6 and no offset. Its producer had been connected to the old leader before; a send to that one would lie ahead of the capture.",
 	},
 	{
 		Code: "offsets-by-gap", Class: ClassDoubt, Since: firstRelease,
@@ -57,5 +63,6 @@ var doubtEntries = []Entry{
 		Causes:  []string{"an answer that was lost with its connection"},
 		Next:    []string{"read these offsets from the topic"},
 		Similar: []string{"control records (transaction markers) also take offsets: those seen were taken out"},
+		Example: "devices/1: 100 was acknowledged, a batch of two got no answer, and its second send was answered OK at 103. Only that batch can stand at 101 and 102.",
 	},
 }

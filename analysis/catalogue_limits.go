@@ -15,6 +15,7 @@ var captureLimitEntries = []Entry{
 		Causes:  []string{"a capture buffer too small for the traffic (tcpdump -B)", "a disk that writes more slowly than the traffic comes", "a capture without a filter on a busy host"},
 		Next:    []string{"capture again with a larger buffer, a filter on the brokers' ports, or a smaller snapshot length", "tcp-gap: where the missing packets mattered"},
 		Similar: []string{"packets lost in the network: TCP sends them again, and the repeat is in the capture"},
+		Example: `tcpdump said "217 packets dropped by kernel" when it ended; pcapng keeps that in its interface statistics.`,
 	},
 	{
 		Code: "packet-cut", Class: ClassLimit, Since: firstRelease,
@@ -24,6 +25,7 @@ var captureLimitEntries = []Entry{
 		Causes:  []string{"tcpdump -s with a small value", "a mirror or agent that truncates", "segmentation offload: packets of up to 64 KiB against a snapshot length made for 1500"},
 		Next:    []string{"capture with -s 0, or at least 262144 (tcpdump's default)"},
 		Similar: []string{"padding of short Ethernet frames: it is not part of the packet"},
+		Example: "tcpdump -s 128: of a Produce request with 1,100 bytes the first 62 were left, which end inside the header of its batch.",
 	},
 	{
 		Code: "capture-damaged", Class: ClassLimit, Since: firstRelease,
@@ -33,6 +35,7 @@ var captureLimitEntries = []Entry{
 		Causes:  []string{"a capture that was stopped hard, or copied while it was written: the last packet is incomplete", "a transfer that cut the file or translated line ends", "a disk that was full"},
 		Next:    []string{"if the damage is at the end of the file: nothing, all before it was read", "else compare size and checksum with the original"},
 		Similar: []string{"a captured length above the snapshot length in the file header: such files are common and read as they are"},
+		Example: "The disk was full, and the file ends 37 bytes into a packet of 1,514.",
 	},
 	{
 		Code: "interrupted", Class: ClassLimit, Since: firstRelease,
@@ -113,6 +116,7 @@ var tcpLimitEntries = []Entry{
 		Causes:  []string{"packets dropped while capturing", "asymmetric paths: only a part of the packets pass the capture point", "rotated capture files of which one is missing"},
 		Next:    []string{"packets-dropped", "name all files of a rotated set on one command line", "capture on the host itself"},
 		Similar: []string{"a loss in the network that TCP repaired: the repeat is in the capture, there is no gap"},
+		Example: "The broker acknowledged up to byte 84,120 of a client's stream, and no captured packet holds 81,224 to 82,671.",
 	},
 	{
 		Code: "tcp-cut", Class: ClassLimit, Since: firstRelease,
@@ -131,6 +135,7 @@ var tcpLimitEntries = []Entry{
 		Causes:  []string{"a capture started on a running system"},
 		Next:    []string{"late-start: which of these connections carry Kafka"},
 		Similar: []string{"a capture that was rotated: name the earlier files as well"},
+		Example: "Brokers fetch from each other over connections that live for weeks: of 14 connections of a cluster 11 were open before the capture began.",
 	},
 	{
 		Code: "tcp-before-start", Class: ClassLimit, Since: firstRelease,
@@ -180,6 +185,7 @@ var messageLimitEntries = []Entry{
 		Causes:  []string{"a listener with security.protocol SSL or SASL_SSL", "a service mesh that encrypts between sidecars"},
 		Next:    []string{"tls-no-key, tls-late-start and their like say why; docs/tls.md says how to get session keys for --keylog", "capture where the traffic is plain: a plaintext listener, the loopback side of a sidecar, a test without TLS"},
 		Similar: []string{"tunnel-encrypted: the packets themselves are encrypted"},
+		Example: "Listeners of SSL or SASL_SSL: a ClientHello, and from then on application data records.",
 	},
 	{
 		Code: "late-start", Class: ClassLimit, Since: firstRelease,
@@ -189,6 +195,7 @@ var messageLimitEntries = []Entry{
 		Causes:  []string{"a capture started on a running system, which is usual"},
 		Next:    []string{"earlier files of a rotated capture"},
 		Similar: []string{"tcp-late-start counts connections of every kind"},
+		Example: "A capture of 20 s at a broker: the first frame of a client is Produce 2474, its ApiVersions request was sent the day before.",
 	},
 	{
 		Code: "messages-hidden", Class: ClassLimit, Since: firstRelease,
@@ -198,6 +205,7 @@ var messageLimitEntries = []Entry{
 		Causes:  []string{"packets dropped while capturing", "asymmetric paths"},
 		Next:    []string{"tcp-gap and packets-dropped for the reason"},
 		Similar: []string{"message-cut: only the inside of one known message is missing"},
+		Example: "Produce 118 ends with byte 81,223 of the stream, bytes 81,224 to 82,671 are missing, and the next whole message is Produce 121.",
 	},
 	{
 		Code: "out-of-step", Class: ClassLimit, Since: firstRelease,
@@ -207,6 +215,7 @@ var messageLimitEntries = []Entry{
 		Causes:  []string{"the start of a capture in the middle of a large message", "a gap", "a SASL exchange without Kafka framing (SASL handshake v0)"},
 		Next:    []string{"the first place in Wireshark", "many of them on one connection without gaps: report it"},
 		Similar: []string{"messages-hidden: the bytes themselves are missing"},
+		Example: "Six connections of a quorum of controllers, captured from their middle on, could be read only after some hundred bytes.",
 	},
 	{
 		Code: "message-cut", Class: ClassLimit, Since: firstRelease,
@@ -243,6 +252,7 @@ var messageLimitEntries = []Entry{
 		Causes:  []string{"a newer Kafka than this kdupscan"},
 		Next:    []string{"a newer kdupscan", "the apis table of the JSON report says which"},
 		Similar: []string{"APIs that are of no interest here are counted, not decoded, and hide nothing"},
+		Example: "A client of next year sends Produce 14, and the newest that is known is 13.",
 	},
 	{
 		Code: "answer-without-request", Class: ClassLimit, Since: firstRelease,
@@ -252,6 +262,7 @@ var messageLimitEntries = []Entry{
 		Causes:  []string{"a late start", "a capture of one direction only", "a gap in the client's stream"},
 		Next:    []string{"whether both directions pass the capture point"},
 		Similar: []string{"a request without an answer: acks=0, or a lost connection"},
+		Example: "The capture begins between a Produce request and its answer.",
 	},
 	{
 		Code: "topic-id-unresolved", Class: ClassLimit, Since: firstRelease,
@@ -261,6 +272,7 @@ var messageLimitEntries = []Entry{
 		Causes:  []string{"a capture that starts after the clients asked for Metadata"},
 		Next:    []string{"kafka-topics --describe lists ids", "a capture that has a client's start"},
 		Similar: []string{"a topic that was deleted and created again: the same name, another id, another log"},
+		Example: "A consumer that had its Metadata before the capture began fetches 1c2a7c8e-5f0b-4d57-9a57-0c1d3e6f7a90; the report names it so.",
 	},
 }
 

@@ -49,6 +49,7 @@ var oddityEntries = []Entry{
 		Causes:  []string{"captures of both ends of a connection, given one after the other", "a mirror with a long delay"},
 		Next:    []string{"nothing"},
 		Similar: []string{"a new connection on the same ports: other sequence numbers"},
+		Example: "Captures of the producer's host and of the broker's host in one run: each exchange is in both.",
 	},
 	{
 		Code: "torn-request", Class: ClassOddity, Since: firstRelease,
@@ -57,6 +58,7 @@ var oddityEntries = []Entry{
 		Causes:  []string{"a client that gave up while writing (timeout, shutdown)", "a lost connection"},
 		Next:    []string{"whether the same batch came again on another connection, which is right"},
 		Similar: []string{"messages-hidden: the rest was sent and is not in the capture"},
+		Example: "A producer was killed with 9,000 of 16,412 bytes of a Produce request on the wire.",
 	},
 	{
 		Code: "batch-bad-crc", Class: ClassOddity, Since: firstRelease,
@@ -65,5 +67,6 @@ var oddityEntries = []Entry{
 		Causes:  []string{"a client or proxy that changes batches without computing the CRC again", "damaged bytes in the capture or on the way"},
 		Next:    []string{"the broker's answer", "whether batches of other clients through the same proxy are right"},
 		Similar: []string{"batch-cut-short: the CRC cannot be computed"},
+		Example: "A tool that edits captures changed a value and left the CRC as it was.",
 	},
 }

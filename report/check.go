@@ -173,7 +173,11 @@ func (v *view) gist(f *analysis.Finding) []string {
 		}
 		where = append(where, at)
 	}
-	out := []string{fmt.Sprintf("%s in %s: %s.", standTwice(f.RecordCount, f.Verdict), places(f), strings.Join(where, " and "))}
+	what := standTwice(f.RecordCount, f.Verdict)
+	if !astray(f) {
+		what += " in " + place(f.Topic, f.Partition)
+	}
+	out := []string{fmt.Sprintf("%s: %s.", what, strings.Join(where, " and "))}
 	if b := v.bumpSentence(f.Bump); b != "" {
 		out = append(out, b)
 	} else {

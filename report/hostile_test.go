@@ -62,6 +62,16 @@ func trapped(trap string) *analysis.Result {
 	return r
 }
 
+// trappedDiagrams has a finding for each of the traps that could act in the diagrams of Markdown.
+func trappedDiagrams() *analysis.Result {
+	r := seedIncident()
+	r.Findings = nil
+	for _, i := range []int{0, 2, 3, 4, 8, 11, 13, 17, 18, 19} {
+		r.Findings = append(r.Findings, trapped(traps[i]).Findings[2])
+	}
+	return r
+}
+
 // TestHostileStrings writes each trap in every format: nothing of it may act.
 func TestHostileStrings(t *testing.T) {
 	for _, trap := range traps {

@@ -41,7 +41,7 @@ type markdown struct {
 // line writes a block of one line.
 func (m *markdown) line(format string, args ...any) {
 	m.gap()
-	fmt.Fprintf(m, format+"\n", args...)
+	fmt.Fprintf(&m.Buffer, format+"\n", args...)
 }
 
 func (m *markdown) gap() {
@@ -53,7 +53,7 @@ func (m *markdown) gap() {
 // table writes a table; its cells are Markdown already.
 func (m *markdown) table(header []string, rows [][]string) {
 	m.gap()
-	write := func(cells []string) { fmt.Fprintf(m, "| %s |\n", strings.Join(cells, " | ")) }
+	write := func(cells []string) { fmt.Fprintf(&m.Buffer, "| %s |\n", strings.Join(cells, " | ")) }
 	write(header)
 	write(list(header, func(string) string { return "---" }))
 	for _, row := range rows {
@@ -65,14 +65,14 @@ func (m *markdown) table(header []string, rows [][]string) {
 func (m *markdown) bullets(lines []string) {
 	m.gap()
 	for _, line := range lines {
-		fmt.Fprintf(m, "- %s\n", line)
+		fmt.Fprintf(&m.Buffer, "- %s\n", line)
 	}
 }
 
 // fence writes a block of code. Its text must not hold a line of backticks: clean text has no bare backtick.
 func (m *markdown) fence(language, text string) {
 	m.gap()
-	fmt.Fprintf(m, "```%s\n%s\n```\n", language, strings.TrimSuffix(text, "\n"))
+	fmt.Fprintf(&m.Buffer, "```%s\n%s\n```\n", language, strings.TrimSuffix(text, "\n"))
 }
 
 func (m *markdown) coverage() {

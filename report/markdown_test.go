@@ -39,14 +39,14 @@ func checkMarkdown(t *testing.T, markdown string) {
 			}
 		case *east.TableRow:
 			if header := n.Parent().FirstChild(); n.ChildCount() != header.ChildCount() {
-				t.Errorf("a row of %d cells below %d headers: %s", n.ChildCount(), header.ChildCount(), n.Text([]byte(markdown)))
+				t.Errorf("a row of %d cells below %d headers, line at byte %d", n.ChildCount(), header.ChildCount(), n.Pos())
 			}
 		case *ast.Link:
 			if !slices.Contains(known, string(n.Destination)) {
 				t.Errorf("a link to %s", n.Destination)
 			}
 		default:
-			t.Errorf("a %s: %q", n.Kind(), n.Text([]byte(markdown)))
+			t.Errorf("a %s at byte %d", n.Kind(), n.Pos())
 		}
 		return ast.WalkContinue, nil
 	})
