@@ -24,5 +24,6 @@
 // # Bytes, memory, goroutines
 //
 // Frames are copied while they are read. A redacted file is put in order in memory; Options.Memory bounds it. A Plan is for one
-// goroutine. The package prints nothing, opens no files, and does not decrypt: TLS is copied as it is, and left out when redacting.
+// goroutine. The package prints nothing, opens no files, and does not decrypt. With Options.Decrypt a redacted file holds the
+// plaintext of TLS; without, it leaves TLS out. Frames are copied as they are, encrypted.
 package evidence

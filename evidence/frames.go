@@ -11,10 +11,15 @@ import (
 	"github.com/kdupscan/kdupscan/reassembly"
 )
 
-// Write writes the frames of a selection as they are. source reads what Read has read.
+// Write writes the frames of a selection as they are, behind the secrets that the captures hold. source reads what Read has read.
 func (p *Plan) Write(w io.Writer, source pcap.Source, s Selection) error {
 	out := pcap.NewWriter(w, pcap.WriterOptions{Application: application, Comment: fmt.Sprintf(
 		"Evidence of %d findings: %s. Frames are as captured; their comments say what they prove.", len(p.findings), s)})
+	for _, secret := range p.secrets {
+		if err := out.Secrets(secret); err != nil {
+			return err
+		}
+	}
 	chooser := p.chooser(s)
 	decoder := reassembly.NewDecoder(p.options.Reassembly, ignoreNote)
 	wanted := false

@@ -20,6 +20,8 @@ type Options struct {
 	Kafka      kafka.Limits
 	// Allows restricts the connections to those between certain ports, as in the scan that gave the findings.
 	Allows func(a, b uint16) bool
+	// Decrypt, where not nil, returns a handler of events that hands their plaintext on to next.
+	Decrypt func(next func(*reassembly.Event)) func(*reassembly.Event)
 	// Memory bounds the bytes of a redacted file, which is put in order in memory.
 	Memory int64
 }
@@ -33,6 +35,7 @@ type Plan struct {
 	findings []*analysis.Finding
 	facts    facts
 	digest   hash.Hash
+	secrets  []pcap.Secret // of the captures
 
 	marks    map[messageKey]Selection // the least selection that a message belongs to
 	spans    map[pair][]span          // frames of connections that are needed
@@ -89,19 +92,26 @@ func NewPlan(findings []*analysis.Finding, o Options) *Plan {
 func (p *Plan) Read(source pcap.Source) error {
 	o := kafka.Options{Limits: p.options.Kafka, Messages: p.message}
 	decoder := kafka.NewDecoder(o, p.observe, ignoreNote)
-	return p.read(source, decoder.Handle, func(f *pcap.Frame) {
+	err := p.read(source, decoder.Handle, func(f *pcap.Frame) {
 		var head [12]byte
 		binary.BigEndian.PutUint64(head[:], uint64(f.Time))
 		binary.BigEndian.PutUint32(head[8:], uint32(len(f.Data)))
 		p.digest.Write(head[:])
 		p.digest.Write(f.Data)
 	})
+	for _, c := range source.Captures() {
+		p.secrets = append(p.secrets, c.Secrets...)
+	}
+	return err
 }
 
 func ignoreNote(pcap.Note) {}
 
 // read passes the frames of source to see, and the events of its connections to handle.
 func (p *Plan) read(source pcap.Source, handle func(*reassembly.Event), see func(*pcap.Frame)) error {
+	if p.options.Decrypt != nil {
+		handle = p.options.Decrypt(handle)
+	}
 	frames := reassembly.NewDecoder(p.options.Reassembly, ignoreNote)
 	assembler := reassembly.NewAssembler(p.options.Reassembly, handle, ignoreNote)
 	push := func(s *reassembly.Segment) {

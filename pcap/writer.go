@@ -111,6 +111,20 @@ func (p *Writer) Write(f *Frame, comment string) error {
 	return nil
 }
 
+// Secrets adds a block with secrets, such as the keys of TLS: before the packets that need them.
+func (p *Writer) Secrets(s Secret) error {
+	if p.err != nil {
+		return p.err
+	}
+	start := p.begin(blockSecrets)
+	p.put32(s.Type)
+	p.put32(uint32(len(s.Data)))
+	p.buffer = append(p.buffer, s.Data...)
+	p.pad()
+	p.end(start)
+	return nil
+}
+
 // Size returns the length that the file would have after Write of this packet and Close.
 func (p *Writer) Size(f *Frame, comment string) int64 {
 	const packet, options, statistics = blockOverhead + 20, 4 + 4, blockOverhead + 12 + 2*12 + 4

@@ -14,6 +14,8 @@ import (
 	"github.com/kdupscan/kdupscan/evidence"
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
+	"github.com/kdupscan/kdupscan/reassembly"
+	"github.com/kdupscan/kdupscan/reassembly/tls"
 	"github.com/kdupscan/kdupscan/report"
 )
 
@@ -98,8 +100,12 @@ func (o *scanOptions) writeEvidence(ctx context.Context, inputs []string, result
 		return nil
 	}
 	b := budget(o.memory)
+	decrypt, err := o.decrypter(result.Captures)
+	if err != nil {
+		return fmt.Errorf("evidence: %w", err)
+	}
 	r.plan = evidence.NewPlan(r.wanted, evidence.Options{
-		Reassembly: b.reassembly(1), Kafka: b.kafka(1), Allows: o.ports.allows, Memory: b.history(),
+		Reassembly: b.reassembly(1), Kafka: b.kafka(1), Allows: o.ports.allows, Memory: b.history(), Decrypt: decrypt,
 	})
 	if err := r.read(ctx, r.plan.Read); err != nil {
 		return fmt.Errorf("evidence: %w", err)
@@ -119,6 +125,28 @@ func (o *scanOptions) writeEvidence(ctx context.Context, inputs []string, result
 		}
 	}
 	return fmt.Errorf("evidence: no selection gives the same findings; the last one %s", differs)
+}
+
+// decrypter returns what decrypts with all the keys of the scan: its key logs, and the secrets of the captures.
+func (o *scanOptions) decrypter(captures []pcap.Capture) (func(func(*reassembly.Event)) func(*reassembly.Event), error) {
+	keys := tls.NewKeys(nil)
+	for _, path := range o.keyLogs {
+		log, err := os.ReadFile(path)
+		if err != nil {
+			return nil, keyLogError(path, err)
+		}
+		keys.AddLog(log)
+	}
+	for _, c := range captures {
+		for _, secret := range c.Secrets {
+			if secret.Type == tls.KeyLogSecret {
+				keys.AddLog(secret.Data)
+			}
+		}
+	}
+	return func(next func(*reassembly.Event)) func(*reassembly.Event) {
+		return tls.NewDecrypter(keys, budget(o.memory).tls(1), next, func(pcap.Note) {}).Handle
+	}, nil
 }
 
 // try writes a selection and scans what was written. It says how the findings differ; where they do not, the file stays.
@@ -188,7 +216,12 @@ func (r *evidenceRun) rescan(ctx context.Context, name string) (found []analysis
 		return nil, err
 	}
 	defer closeInto(&err, source)
-	p := pipeline{source: source, budget: budget(r.memory), workers: int(r.workers), progress: func(uint64) {}}
+	secrets, err := r.keyLogs.open()
+	if err != nil {
+		return nil, err
+	}
+	defer secrets.close()
+	p := pipeline{source: source, budget: budget(r.memory), workers: int(r.workers), secrets: secrets, progress: func(uint64) {}}
 	result, err := p.run(ctx)
 	if err != nil {
 		return nil, err
