@@ -11,13 +11,12 @@ func (c *chains) applicationResends() {
 	if c.index == nil || len(c.index.batches) == 0 {
 		return
 	}
-	delays := c.p.j.sendDelays()
 	for _, l := range c.p.batches {
 		if len(l.sends) == 0 || l.info.Control() || !c.index.openBefore(l) {
 			continue
 		}
 		for _, r := range l.records {
-			c.resentBy(l, r, delays)
+			c.resentBy(l, r)
 		}
 	}
 	for _, n := range c.inOrder {
@@ -27,7 +26,7 @@ func (c *chains) applicationResends() {
 	}
 }
 
-func (c *chains) resentBy(l *batch, r kafka.Record, delays map[client]int64) {
+func (c *chains) resentBy(l *batch, r kafka.Record) {
 	later := entry{l, r.Delta}
 	if n := c.lookup(later); n != nil && n.prev != nil {
 		return
@@ -41,7 +40,7 @@ func (c *chains) resentBy(l *batch, r kafka.Record, delays map[client]int64) {
 		}
 		came := l.first.Time
 		if cl, known := l.client(); known && r.Timestamp != first.Timestamp {
-			came = min(came, pcap.Timestamp((r.Timestamp+delays[cl])*1e6))
+			came = min(came, pcap.Timestamp((r.Timestamp+c.p.j.sendDelays()[cl])*1e6))
 		}
 		if !e.b.failedBefore(came) && (!e.b.staleAt(came) || e.b.answerMayBeHidden()) {
 			continue

@@ -4,14 +4,15 @@ package analysis
 // to several brokers that was repeated as a whole (VERDICTS S7). Only distinctive content tells this from an application that
 // repeats itself, and with acks=0 nothing does.
 func (c *chains) repeatedWhole() {
-	first := map[uint32]*batch{}
+	first := map[wholeKey]*batch{}
 	for _, l := range c.p.batches {
 		if l.idempotent() || l.info.Control() || len(l.sends) == 0 || l.sends[0].sent.Acks == 0 || l.info.Magic < 2 {
 			continue
 		}
-		f := first[l.info.CRC]
-		first[l.info.CRC] = l
-		if f == nil || !sameClient(f, l) || f.info.Size != l.info.Size || f.count() != l.count() || c.linked(l) {
+		key := l.whole()
+		f := first[key]
+		first[key] = l
+		if f == nil || !sameClient(f, l) || !wholeEqual(f, l) || c.linked(l) {
 			continue
 		}
 		if f.openAt(l.first.Time) && !f.failedBefore(l.first.Time) && !f.staleAt(l.first.Time) {

@@ -1,5 +1,7 @@
 package analysis
 
+import "slices"
+
 // doubled is a batch that stands at two places under one identity.
 type doubled struct {
 	b             *batch
@@ -10,7 +12,7 @@ type doubled struct {
 // certain: an error 6 with an offset and then an OK at a higher one is a truncation and a new append.
 func (c *chains) dedupFailures() {
 	for _, b := range c.p.batches {
-		if !b.idempotent() || b.info.Control() || len(b.sends)+len(b.views) < 2 {
+		if !b.idempotent() || b.info.Control() || !b.atTwoOffsets() {
 			continue
 		}
 		var places []place
@@ -27,6 +29,23 @@ func (c *chains) dedupFailures() {
 			c.doubles = append(c.doubles, doubled{b, places[i], places[i+1]})
 		}
 	}
+}
+
+// atTwoOffsets reports whether answers and sightings name more than one offset for the batch.
+func (b *batch) atTwoOffsets() bool {
+	at := NoOffset
+	differs := func(offset int64) bool {
+		if at == NoOffset {
+			at = offset
+		}
+		return offset != at
+	}
+	for _, s := range b.sends {
+		if a := s.reply(); a != nil && a.BaseOffset >= 0 && differs(a.BaseOffset) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(b.views, func(v view) bool { return differs(v.base) })
 }
 
 func samePlace(all []place, pl place) bool {

@@ -15,7 +15,6 @@ type chains struct {
 	nodes     map[nodeKey]*node
 	inOrder   []*node // nodes with a link, in the order of their linking
 	index     *suspects
-	counts    map[kafka.Fingerprint]int // logical records of a content; lazily
 	doubles   []doubled
 }
 
@@ -208,25 +207,6 @@ func sameAddress(a, b *batch) bool {
 	x, ok := a.client()
 	y, ok2 := b.client()
 	return ok && ok2 && x.addr == y.addr
-}
-
-// contentCount returns how many logical records of the partition have the content.
-func (c *chains) contentCount(content kafka.Fingerprint) int {
-	if c.counts == nil {
-		c.counts = map[kafka.Fingerprint]int{}
-		seen := map[nodeKey]bool{}
-		for _, b := range c.p.batches {
-			for _, r := range b.records {
-				key := c.key(entry{b, r.Delta})
-				if seen[key] {
-					continue
-				}
-				seen[key] = true
-				c.counts[r.Content]++
-			}
-		}
-	}
-	return c.counts[content]
 }
 
 // distinctive reports whether no logical record outside the node's chain has its content (VERDICTS S6), but for a number of

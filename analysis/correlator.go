@@ -121,7 +121,7 @@ func (c *Correlator) Finish() *Result {
 func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	l.used(o)
 	c.producers.sent(l, o)
-	if o.Batch == nil || !evidence(o.Batch) {
+	if o.Batch == nil || o.Batch.LastOffsetDelta < 0 {
 		return
 	}
 	h := c.history(o.Link, o.Topic, o.Partition)
@@ -136,7 +136,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 		c.requests[o.Request] = append(c.requests[o.Request], s)
 		l.asked(o.Request)
 	}
-	c.grew(sendCost + int64(len(o.Batch.Records))*recordCost)
+	c.grew(h, s.cost())
 }
 
 func (c *Correlator) answered(o *kafka.BatchAnswered) {
@@ -202,7 +202,7 @@ func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
 	h := c.history(o.Link, o.Topic, o.Partition)
 	if h.sight(o, l, c.arrivals) {
 		h.changed = true
-		c.grew(sightingCost + int64(len(o.Batch.Records))*recordCost)
+		c.grew(h, sightingCost+int64(len(o.Batch.Records))*recordCost)
 	}
 	c.producers.sighted(o)
 }

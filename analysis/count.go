@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/kdupscan/kdupscan/kafka"
 )
 
 // count counts what is no finding.
@@ -75,60 +73,18 @@ func (p *partition) cameAgain(b *batch) bool {
 // repeatsAmong counts the records that equal exactly one other in content and timestamp and are its later copy by the
 // application's own doing: written again after an OK, at once, or within one batch. The batch of the first one has to be in.
 func (c *chains) repeatsAmong(in func(*batch) bool) int64 {
-	equal := c.equalContents()
 	var n int64
-	for _, pair := range equal {
-		if len(pair) != 2 {
-			continue // not distinctive
+	for _, o := range c.repeated().all {
+		if o.count != 2 || len(o.entries[0].b.sends) == 0 || len(o.entries[1].b.sends) == 0 || !in(o.entries[0].b) {
+			continue
 		}
-		a, _ := pair[0].record()
-		b, _ := pair[1].record()
-		if a.Timestamp == b.Timestamp && in(pair[0].b) && !c.explained(pair[0], pair[1]) {
+		a, _ := o.entries[0].record()
+		b, _ := o.entries[1].record()
+		if a.Timestamp == b.Timestamp && !c.explained(o.entries[0], o.entries[1]) {
 			n++
 		}
 	}
 	return n
-}
-
-// equalContents returns the logical records that share their content with another one, by content. Records are told apart by
-// 64 bits first, so that traffic without repeats costs no map.
-func (c *chains) equalContents() map[kafka.Fingerprint][]entry {
-	var all []uint64
-	c.eachSent(func(r kafka.Record, _ entry) { all = append(all, r.Content.Lo) })
-	slices.Sort(all)
-	repeated := map[uint64]bool{}
-	for i := 1; i < len(all); i++ {
-		if all[i] == all[i-1] {
-			repeated[all[i]] = true
-		}
-	}
-	equal := map[kafka.Fingerprint][]entry{}
-	if len(repeated) == 0 {
-		return equal
-	}
-	c.eachSent(func(r kafka.Record, e entry) {
-		if !repeated[r.Content.Lo] {
-			return
-		}
-		have := equal[r.Content]
-		if len(have) > 2 || slices.ContainsFunc(have, func(o entry) bool { return c.key(o) == c.key(e) }) {
-			return
-		}
-		equal[r.Content] = append(have, e)
-	})
-	return equal
-}
-
-// eachSent calls f for each record that was seen to be sent.
-func (c *chains) eachSent(f func(kafka.Record, entry)) {
-	for _, b := range c.p.batches {
-		if b.info.Control() || len(b.sends) == 0 {
-			continue
-		}
-		for _, r := range b.records {
-			f(r, entry{b, r.Delta})
-		}
-	}
 }
 
 // explained reports whether a finding, or the way that retries go, has linked two records.

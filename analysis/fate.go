@@ -92,6 +92,13 @@ func (b *batch) acknowledgedSomewhere() bool {
 
 // places lists where the batch was said or seen to stand, sends first.
 func (b *batch) places() []place {
+	if !b.placesKnown {
+		b.placesOf, b.placesKnown = b.findPlaces(), true
+	}
+	return b.placesOf
+}
+
+func (b *batch) findPlaces() []place {
 	var all []place
 	for _, s := range b.sends {
 		if a := s.reply(); a != nil && a.BaseOffset >= 0 && !b.lostBehind(a) {
@@ -165,8 +172,8 @@ func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
 	if a.ErrorCode != 0 {
 		return false
 	}
-	rivals := b.p.byIdentity[b.id]
-	for _, rival := range rivals[:min(len(rivals), maxRivals)] {
+	rival := b.p.byIdentity[b.id]
+	for n := 0; rival != nil && n < maxRivals; n, rival = n+1, rival.rival {
 		if rival == b {
 			continue
 		}
@@ -186,8 +193,8 @@ func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
 
 // claim is a range of the log that a batch holds by a Fetch sighting or an answer.
 type claim struct {
-	from, to  int64 // to is behind the last offset
-	batch     *batch
+	from, to  int64  // to is behind the last offset
+	batch     *batch // nil: dropped from the history
 	fetched   bool
 	uncertain bool // by error 6 or 7 with an offset: another claim may refute it
 	at        pcap.Timestamp
@@ -200,6 +207,17 @@ type claims struct {
 	furthest []int64
 	newest   []pcap.Timestamp
 	holes    []hole // between the claims
+	bounds   bounds
+}
+
+// known returns the claims on the partition's log. Partitions in which nothing went wrong do not need them.
+func (p *partition) known() *claims {
+	if p.log == nil {
+		c := p.claims()
+		c.bounds = c.findBounds()
+		p.log = &c
+	}
+	return p.log
 }
 
 func (p *partition) claims() claims {
@@ -214,20 +232,31 @@ func (p *partition) claims() claims {
 			c.all = append(c.all, claim{from, to, b, pl.sighting != nil, uncertain, pl.at})
 		}
 	}
+	for _, f := range p.forgotten {
+		c.all = append(c.all, claim{from: f.from, to: f.to, at: f.at})
+	}
 	slices.SortStableFunc(c.all, func(a, b claim) int { return cmp.Compare(a.from, b.from) })
 	end, newest := int64(-1), pcap.Timestamp(0)
 	for _, one := range c.all {
 		if end >= 0 && one.from > end {
 			c.holes = append(c.holes, hole{end, one.from})
 		}
-		end, newest = max(end, one.to), max(newest, one.batch.first.Time)
+		end, newest = max(end, one.to), max(newest, one.sent())
 		c.furthest, c.newest = append(c.furthest, end), append(c.newest, newest)
 	}
 	return c
 }
 
+// sent returns when what holds the claim was first sent.
+func (c *claim) sent() pcap.Timestamp {
+	if c.batch == nil {
+		return c.at
+	}
+	return c.batch.first.Time
+}
+
 // overlapping calls f for each claim that shares an offset with [from, to) until f returns false.
-func (c claims) overlapping(from, to int64, f func(claim) bool) {
+func (c *claims) overlapping(from, to int64, f func(claim) bool) {
 	last := sort.Search(len(c.all), func(i int) bool { return c.all[i].from >= to }) - 1
 	for i := last; i >= 0 && i > last-maxRivals && c.furthest[i] > from; i-- {
 		if c.all[i].to > from && !f(c.all[i]) {
@@ -242,7 +271,7 @@ func (b *batch) refuted(pl place) bool {
 		return false // rivals were dropped when sightings were merged
 	}
 	refuted := false
-	b.p.log.overlapping(pl.offset, pl.offset+int64(b.count()), func(c claim) bool {
+	b.p.known().overlapping(pl.offset, pl.offset+int64(b.count()), func(c claim) bool {
 		if c.batch == b || c.uncertain {
 			return true
 		}

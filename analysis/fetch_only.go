@@ -3,8 +3,6 @@ package analysis
 import (
 	"cmp"
 	"slices"
-
-	"github.com/kdupscan/kdupscan/kafka"
 )
 
 // fetchOnly links records that the log shows twice and whose sends, of one copy at least, are not in the capture (VERDICTS S5).
@@ -28,44 +26,35 @@ func (c *chains) fetchOnly() {
 	}
 }
 
-// equalPairs returns the records of equal content and timestamp that stand at exactly two offsets, in offset order.
+// equalPairs returns the records of equal content and timestamp that stand at exactly two offsets, in the order of the later
+// one's.
 func (c *chains) equalPairs() [][2]entry {
-	type stored struct {
-		content kafka.Fingerprint
-		at      int64
-		entry   entry
-	}
-	var all []stored
-	for _, b := range c.p.batches {
-		if b.info.Control() || b.info.Transactional() || len(b.records) == 0 {
-			continue
-		}
-		f := b.fate()
-		if f.offset == NoOffset || f.grade < appended {
-			continue
-		}
-		for _, r := range b.records {
-			all = append(all, stored{r.Content, f.offset + int64(r.Delta), entry{b, r.Delta}})
-		}
-	}
-	slices.SortFunc(all, func(a, b stored) int {
-		return cmp.Or(cmp.Compare(a.content.Hi, b.content.Hi), cmp.Compare(a.content.Lo, b.content.Lo), cmp.Compare(a.at, b.at))
-	})
 	var pairs [][2]entry
-	for i := 0; i < len(all); {
-		k := i
-		for k < len(all) && all[k].content == all[i].content {
-			k++
+	for _, o := range c.repeated().all {
+		if o.count != 2 {
+			continue
 		}
-		if k-i == 2 && all[i].at != all[i+1].at && c.contentCount(all[i].content) == 2 && c.sameTimestamp(all[i].entry, all[i+1].entry) {
-			pairs = append(pairs, [2]entry{all[i].entry, all[i+1].entry})
+		a, b := o.entries[0], o.entries[1]
+		x, y := storedAt(a), storedAt(b)
+		if x == NoOffset || y == NoOffset || x == y || !c.sameTimestamp(a, b) {
+			continue
 		}
-		i = k
+		if x > y {
+			a, b = b, a
+		}
+		pairs = append(pairs, [2]entry{a, b})
 	}
-	slices.SortStableFunc(pairs, func(a, b [2]entry) int {
-		return cmp.Compare(a[1].b.fate().offset+int64(a[1].delta), b[1].b.fate().offset+int64(b[1].delta))
-	})
+	slices.SortStableFunc(pairs, func(a, b [2]entry) int { return cmp.Compare(storedAt(a[1]), storedAt(b[1])) })
 	return pairs
+}
+
+// storedAt returns where a record outside of transactions stands, NoOffset if that is not shown.
+func storedAt(e entry) int64 {
+	f := e.b.fate()
+	if f.offset == NoOffset || f.grade < appended || e.b.info.Transactional() {
+		return NoOffset
+	}
+	return f.offset + int64(e.delta)
 }
 
 func (c *chains) sameTimestamp(a, b entry) bool {

@@ -44,7 +44,7 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	if total < int64(f.count()) {
 		return noRoom, NoOffset
 	}
-	if len(holes) != 1 || p.otherHoles(holes[0]) {
+	if len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) {
 		return roomUnknown, NoOffset
 	}
 	at := holes[0].from
@@ -76,12 +76,28 @@ func (p *partition) take(at int64, b *batch) bool {
 	return true
 }
 
+// writersHidden reports whether the capture has gaps that may hide what clients other than f's sent to the partition.
+func (p *partition) writersHidden(f *batch) bool {
+	if !p.hiddenKnown {
+		p.hiddenKnown = true
+		for _, s := range p.sends {
+			cl := s.link.client()
+			if !slices.Contains(p.hidden, cl) && slices.ContainsFunc(s.link.gaps, func(g gap) bool { return g.hidden && g.fromClient }) {
+				p.hidden = append(p.hidden, cl)
+			}
+		}
+	}
+	own, _ := f.client()
+	return slices.ContainsFunc(p.hidden, func(cl client) bool { return cl != own })
+}
+
 // lowerBound returns the offset before which f cannot stand: behind what was acknowledged or seen before it was first sent,
 // what its producer sent before it under the same epoch, and the high watermark of that time.
 func (p *partition) lowerBound(f *batch) (int64, bool) {
-	lower := p.bounds.known.before(f.first.Time)
+	log := p.known()
+	lower := log.bounds.known.before(f.first.Time)
 	if f.idempotent() {
-		lower = max(lower, p.bounds.own[producerEpoch{f.id.producer, f.id.epoch}].before(f.first.Time))
+		lower = max(lower, log.bounds.own[producerEpoch{f.id.producer, f.id.epoch}].before(f.first.Time))
 	}
 	if n := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].at.Time >= f.first.Time }); n > 0 {
 		lower = max(lower, p.marks[n-1].offset)
@@ -124,19 +140,20 @@ func (e *ends) before(t pcap.Timestamp) int64 {
 	return e.all[n-1].offset
 }
 
-func (c claims) bounds() bounds {
+func (c *claims) findBounds() bounds {
 	b := bounds{known: &ends{}, own: map[producerEpoch]*ends{}}
 	for _, one := range c.all {
 		if !one.uncertain {
 			b.known.add(pcap.Ref{Time: one.at}, one.to)
 		}
-		if id := one.batch.id; one.batch.idempotent() && len(one.batch.sends) > 0 {
-			key := producerEpoch{id.producer, id.epoch}
-			if b.own[key] == nil {
-				b.own[key] = &ends{}
-			}
-			b.own[key].add(one.batch.first, one.to)
+		if one.batch == nil || !one.batch.idempotent() || len(one.batch.sends) == 0 {
+			continue
 		}
+		key := producerEpoch{one.batch.id.producer, one.batch.id.epoch}
+		if b.own[key] == nil {
+			b.own[key] = &ends{}
+		}
+		b.own[key].add(one.batch.first, one.to)
 	}
 	b.known.sort()
 	for _, e := range b.own {
@@ -153,12 +170,13 @@ func (p *partition) holes(from, to int64) []hole {
 			holes = append(holes, h)
 		}
 	}
-	inner := p.log.holes
-	if len(p.log.all) == 0 {
+	log := p.known()
+	inner := log.holes
+	if len(log.all) == 0 {
 		add(hole{from, to})
 		return holes
 	}
-	add(hole{0, p.log.all[0].from})
+	add(hole{0, log.all[0].from})
 	first := sort.Search(len(inner), func(i int) bool { return inner[i].to > from })
 	for _, h := range inner[first:] {
 		if h.from >= to || len(holes) == maxRivals {
@@ -171,8 +189,8 @@ func (p *partition) holes(from, to int64) []hole {
 }
 
 func (p *partition) knownEnd() int64 {
-	if n := len(p.log.furthest); n > 0 {
-		return p.log.furthest[n-1]
+	if n := len(p.known().furthest); n > 0 {
+		return p.known().furthest[n-1]
 	}
 	return 0
 }
@@ -182,9 +200,7 @@ func (p *partition) knownEnd() int64 {
 func (p *partition) otherHoles(own hole) bool {
 	if !p.holesKnown {
 		p.holesKnown = true
-		if len(p.log.all) > 0 {
-			p.unexplained = slices.DeleteFunc(slices.Clone(p.log.holes), p.explained)
-		}
+		p.unexplained = slices.DeleteFunc(slices.Clone(p.known().holes), p.explained)
 	}
 	return slices.ContainsFunc(p.unexplained, func(h hole) bool { return h.to <= own.from || h.from >= own.to })
 }
@@ -192,7 +208,7 @@ func (p *partition) otherHoles(own hole) bool {
 // explained reports whether unanswered batches, in send order, fill the hole exactly.
 func (p *partition) explained(h hole) bool {
 	open := p.unresolved()
-	before := p.log.sentBefore(h.from)
+	before := p.known().sentBefore(h.from)
 	var sum int64
 	for _, b := range open[sort.Search(len(open), func(i int) bool { return open[i].first.Time >= before }):] {
 		if sum += int64(b.count()); sum >= h.to-h.from {
@@ -203,7 +219,7 @@ func (p *partition) explained(h hole) bool {
 }
 
 // sentBefore returns when the newest of the batches that stand before an offset was first sent.
-func (c claims) sentBefore(offset int64) pcap.Timestamp {
+func (c *claims) sentBefore(offset int64) pcap.Timestamp {
 	n := sort.Search(len(c.all), func(i int) bool { return c.all[i].from >= offset })
 	if n == 0 {
 		return 0
@@ -304,17 +320,6 @@ func (b *batch) refusalCertain() bool {
 		}
 	}
 	return !b.p.j.gapOf(b, since)
-}
-
-// predecessor returns the batch sent with the sequences just before b's, nil if none was seen.
-func (b *batch) predecessor() *batch {
-	end := identity{b.id.producer, b.id.epoch, 0, int32((int64(b.id.base) - 1) & 0x7fffffff)}
-	for _, o := range b.p.byEnd[end] {
-		if o != b && len(o.sends) > 0 {
-			return o
-		}
-	}
-	return nil
 }
 
 // answeredOK reports whether an OK for the batch was seen by t.

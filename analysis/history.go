@@ -26,9 +26,32 @@ type history struct {
 	leaders   []leaderSeen
 	aborted   map[kafka.AbortedTransaction]bool
 
+	forgotten []forgotten // what stood where, of history that was dropped
+	cost      int64
+
 	troubled     bool     // something went wrong here: a batch may be sent again
 	changed      bool     // since alerts were last looked for
 	lastProducer identity // of the last batch sent, without sequences
+}
+
+// forgotten is a range of the log that is known to hold something, though no longer what.
+type forgotten struct {
+	from, to int64 // to is behind the last offset
+	at       pcap.Timestamp
+}
+
+// maxForgotten bounds the ranges of one history. Neighbours are merged, so there are many only where others write too.
+const maxForgotten = 1024
+
+// forget keeps the offsets of what is dropped, so that they are not taken for a gap.
+func (h *history) forget(from, to int64, at pcap.Timestamp) {
+	for i := len(h.forgotten) - 1; i >= 0 && i >= len(h.forgotten)-maxRivals; i-- {
+		if f := &h.forgotten[i]; from <= f.to && to >= f.from {
+			f.from, f.to, f.at = min(f.from, from), max(f.to, to), max(f.at, at)
+			return
+		}
+	}
+	h.forgotten = append(newest(h.forgotten, maxForgotten-1), forgotten{from, to, at})
 }
 
 // send is one batch of one Produce request, with its answer.
@@ -135,7 +158,7 @@ func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) bool {
 
 // sameStored reports whether two batches at one offset are one batch of the log: byte for byte, or rewritten (VERDICTS R15).
 func sameStored(a, b *kafka.Batch) bool {
-	if a.CRC == b.CRC && a.Magic == b.Magic {
+	if a.CRC == b.CRC && a.Magic == b.Magic && a.BaseTimestamp == b.BaseTimestamp {
 		return true
 	}
 	if a.Idempotent() && b.Idempotent() && (a.ProducerID != b.ProducerID || a.ProducerEpoch != b.ProducerEpoch || a.BaseSequence != b.BaseSequence) {

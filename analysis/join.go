@@ -163,7 +163,8 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 // sameBytes returns the first free sighting of exactly the batch's bytes, by CRC and size; -1 for none.
 func (p *partition) sameBytes(all []*sighting, taken []bool, candidates []int, b *batch) int {
 	for _, i := range candidates {
-		if s := all[i].batch; !taken[i] && all[i].firstSight() >= b.first.Time && s.Size == b.info.Size && s.Magic == b.info.Magic && s.LastOffsetDelta == b.info.LastOffsetDelta {
+		if s := all[i].batch; !taken[i] && all[i].firstSight() >= b.first.Time && s.Size == b.info.Size && s.Magic == b.info.Magic && s.LastOffsetDelta == b.info.LastOffsetDelta && s.BaseTimestamp == b.info.BaseTimestamp &&
+			(len(s.Records) == 0 || len(b.records) == 0 || sameRecords(b.records, s.Records, true)) {
 			return i
 		}
 	}
@@ -219,17 +220,16 @@ func (p *partition) addUnsent(s *sighting) {
 	id := identityOf(s.batch)
 	numbered := s.batch.Idempotent() && !s.batch.Control()
 	if numbered {
-		for _, b := range p.byIdentity[id] {
-			if len(b.sends) == 0 && sameContent(b.info, s.batch) {
-				b.see(s, s.batch.BaseOffset)
-				return
-			}
+		if b := newestLike(p.byIdentity[id], s.batch); b != nil {
+			b.see(s, s.batch.BaseOffset)
+			return
 		}
 	}
 	b := &batch{p: p, id: id, info: s.batch, records: s.batch.Records, first: s.bestSight().At, order: s.order}
 	b.see(s, s.batch.BaseOffset)
 	p.batches = append(p.batches, b)
 	if numbered {
-		p.byIdentity[id] = append(p.byIdentity[id], b)
+		b.rival = p.byIdentity[id]
+		p.byIdentity[id] = b
 	}
 }

@@ -123,6 +123,10 @@ func (j *judgement) divide(h *history) {
 		p := at(l.at.Time)
 		p.leaders = append(p.leaders, l)
 	}
+	for _, f := range h.forgotten {
+		p := at(f.at)
+		p.forgotten = append(p.forgotten, f)
+	}
 	for a := range h.aborted {
 		p := at(0)
 		p.aborted[a] = true

@@ -1,11 +1,5 @@
 package analysis
 
-import (
-	"slices"
-
-	"github.com/kdupscan/kdupscan/kafka"
-)
-
 // misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
 // id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
 // of a batch covers neither topic nor partition, so brokers take both.
@@ -21,7 +15,7 @@ func (j *judgement) misrouted() []group {
 			continue
 		}
 		for _, b := range p.batches {
-			if !b.idempotent() || b.info.Control() || len(b.sends) == 0 {
+			if !b.idempotent() || b.info.Control() || !evidence(b.info) || len(b.sends) == 0 {
 				continue
 			}
 			key := body{b.id, b.info.CRC}
@@ -98,8 +92,7 @@ func (j *judgement) misfit(a, b *batch) *send {
 
 // belongs reports whether a batch's sequence continues, or is continued by, another batch of the partition.
 func (b *batch) belongs() bool {
-	next := identity{b.id.producer, b.id.epoch, kafka.AddSequence(b.id.last, 1), 0}
-	return b.predecessor() != nil || slices.ContainsFunc(b.p.byStart[next], func(o *batch) bool { return o != b })
+	return b.predecessor() != nil || b.successor() != nil
 }
 
 // foreign returns the send that shows that the partition's own sequences leave no place for the batch: its neighbour by

@@ -20,17 +20,19 @@ type partition struct {
 	marks     []highWatermark
 	leaders   []leaderSeen
 	aborted   map[kafka.AbortedTransaction]bool
+	forgotten []forgotten // of history that was dropped
 
-	batches     []*batch // in the order of their first sends; those only fetched stand behind, by offset
-	byIdentity  map[identity][]*batch
-	byEnd       map[identity][]*batch // by the last sequence; base is 0 in the keys
-	byStart     map[identity][]*batch // by the first sequence; last is 0 in the keys
-	log         claims
-	bounds      bounds
-	open        []*batch // see unresolved
+	batches     []*batch            // in the order of their first sends; those only fetched stand behind, by offset
+	byIdentity  map[identity]*batch // the newest; others follow by rival
+	neighbours  *neighbours         // see adjacent
+	log         *claims             // see known
+	occurs      *occurrences        // see repeated
+	open        []*batch            // see unresolved
 	openKnown   bool
 	unexplained []hole // see otherHoles
 	holesKnown  bool
+	hidden      []client // see writersHidden
+	hiddenKnown bool
 	changes     []rise // see rises
 	risesKnown  bool
 	timestamps  timestampType
@@ -55,12 +57,6 @@ type identity struct {
 	base, last int32
 }
 
-// end is the key of byEnd.
-func (id identity) end() identity { id.base = 0; return id }
-
-// start is the key of byStart.
-func (id identity) start() identity { id.last = 0; return id }
-
 // batch is a logical batch: one identity and content, however often it was sent or seen. Without a producer id each send
 // is a batch of its own.
 type batch struct {
@@ -74,7 +70,10 @@ type batch struct {
 	order       int64
 	seenOK      pcap.Timestamp // when the client had seen an OK for it; valid if hasSeenOK
 	hasSeenOK   bool
-	settled     bool // in a finding that needs no more history
+	rival       *batch // an older batch of the same identity with other content
+	settled     bool   // in a finding that needs no more history
+	placesOf    []place
+	placesKnown bool
 	fateKnown   bool
 	fateOfBatch fate
 }
@@ -115,7 +114,8 @@ func (p *partition) build() {
 	slices.SortStableFunc(p.marks, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
 	sortLeaders(p.leaders)
 	p.sends = mergeLegs(p.sends)
-	p.byIdentity, p.byEnd, p.byStart = map[identity][]*batch{}, map[identity][]*batch{}, map[identity][]*batch{}
+	p.byIdentity = make(map[identity]*batch, len(p.sends))
+	p.batches = make([]*batch, 0, len(p.sends))
 	for _, s := range p.sends {
 		p.addSend(s)
 	}
@@ -123,8 +123,6 @@ func (p *partition) build() {
 	p.timestamps = p.timestampType()
 	p.joinSightings()
 	p.addStoredEpochs()
-	p.log = p.claims()
-	p.bounds = p.log.bounds()
 }
 
 // addStoredEpochs adds what the log says of leaders: a batch that was seen to be sent stands under the leader epoch of the
@@ -166,9 +164,8 @@ func (p *partition) addSend(s *send) {
 		b = &batch{p: p, id: id, info: kb, records: kb.Records, first: s.sent.First, order: s.order}
 		p.batches = append(p.batches, b)
 		if kb.Idempotent() {
-			p.byIdentity[id] = append(p.byIdentity[id], b)
-			p.byEnd[id.end()] = append(p.byEnd[id.end()], b)
-			p.byStart[id.start()] = append(p.byStart[id.start()], b)
+			b.rival = p.byIdentity[id]
+			p.byIdentity[id] = b
 		}
 	}
 	b.sends = append(b.sends, s)
@@ -185,11 +182,12 @@ func (p *partition) addSend(s *send) {
 const maxRivals = 64
 
 // newestLike returns the batch with the content of kb, nil if there is none.
-func newestLike(rivals []*batch, kb *kafka.Batch) *batch {
-	for i := len(rivals) - 1; i >= 0 && i >= len(rivals)-maxRivals; i-- {
-		if sameContent(rivals[i].info, kb) {
-			return rivals[i]
+func newestLike(b *batch, kb *kafka.Batch) *batch {
+	for range maxRivals {
+		if b == nil || sameContent(b.info, kb) {
+			return b
 		}
+		b = b.rival
 	}
 	return nil
 }
@@ -201,7 +199,7 @@ func identityOf(b *kafka.Batch) identity {
 // sameContent reports whether two batches of one identity are one logical batch: the CRC is equal, or what is readable of
 // both is.
 func sameContent(a, b *kafka.Batch) bool {
-	if a.CRC == b.CRC {
+	if a.CRC == b.CRC && a.BaseTimestamp == b.BaseTimestamp {
 		return true
 	}
 	return len(a.Records) > 0 && len(b.Records) > 0 && sameRecords(a.Records, b.Records, false)

@@ -213,7 +213,7 @@ func (pr *producer) outcomeOf(epoch int16, where func(marker) bool, offset int64
 	if hasSend {
 		asked = pr.askedFor(epoch, sent)
 	}
-	shown := pr.markerBehind(where, offset)
+	shown := pr.markerBehind(epoch, where, offset)
 	switch {
 	case asked == aborted || shown == aborted:
 		return aborted
@@ -226,25 +226,27 @@ func (pr *producer) outcomeOf(epoch int16, where func(marker) bool, offset int64
 	return outcomeUnknown
 }
 
-// askedFor returns what the first EndTxn or WriteTxnMarkers after a time asks for.
+// askedFor returns what the first EndTxn or WriteTxnMarkers after a time asks for: a commit of the epoch, or an abort of it or of a
+// later one that fences it.
 func (pr *producer) askedFor(epoch int16, sent pcap.Timestamp) outcome {
 	for _, e := range pr.endings {
-		if e.At.Time > sent && e.ProducerEpoch >= epoch {
+		if e.At.Time > sent && (e.ProducerEpoch == epoch || !e.Commit && e.ProducerEpoch > epoch) {
 			return outcomeFrom(e.Commit)
 		}
 	}
 	return outcomeUnknown
 }
 
-// markerBehind returns what the first marker behind an offset says.
-func (pr *producer) markerBehind(where func(marker) bool, offset int64) outcome {
+// markerBehind returns what the first marker behind an offset says. A commit has the epoch of the batch or, with transactions of
+// version 2, the one after it; any other is that of a later transaction.
+func (pr *producer) markerBehind(epoch int16, where func(marker) bool, offset int64) outcome {
 	first := marker{offset: -1}
 	for _, m := range pr.markers {
 		if offset >= 0 && where(m) && m.offset > offset && (first.offset < 0 || m.offset < first.offset) {
 			first = m
 		}
 	}
-	if first.offset < 0 {
+	if first.offset < 0 || first.commit && first.epoch != epoch && first.epoch != epoch+1 {
 		return outcomeUnknown
 	}
 	return outcomeFrom(first.commit)

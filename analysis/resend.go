@@ -10,7 +10,7 @@ func (c *chains) resends() {
 		return
 	}
 	for _, l := range c.p.batches {
-		if len(l.sends) == 0 || l.info.Control() || !c.index.openBefore(l) && !c.ghostsOf(l) {
+		if len(l.sends) == 0 || l.info.Control() || !evidence(l.info) || !c.index.openBefore(l) && !c.ghostsOf(l) {
 			continue
 		}
 		c.match(l)

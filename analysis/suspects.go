@@ -88,7 +88,7 @@ func findSuspects(p *partition) *suspects {
 		}
 	}
 	for i, b := range p.batches {
-		if b.info.Control() || !b.suspect(p.batches[i+1:], top) {
+		if b.info.Control() || !evidence(b.info) || !b.suspect(p.batches[i+1:], top) {
 			continue
 		}
 		x.add(b)

@@ -19,7 +19,7 @@ const (
 
 // keptShare is the part of the budget, in percent, that is left after history was dropped. The smaller it is, the less often
 // all of it has to be judged; the larger, the farther back a first copy is remembered.
-const keptShare = 60
+const keptShare = 50
 
 const (
 	maxMarks   = 4096 // high watermarks per history: a coarser series says less, nothing wrong
@@ -38,7 +38,8 @@ type window struct {
 }
 
 // grew accounts for new history, and drops the oldest when there is too much.
-func (c *Correlator) grew(cost int64) {
+func (c *Correlator) grew(h *history, cost int64) {
+	h.cost += cost
 	c.window.used += cost
 	if c.window.used > c.window.budget {
 		c.evict()
@@ -63,7 +64,7 @@ func (c *Correlator) evict() {
 	}
 	for _, p := range j.partitions {
 		for _, b := range p.batches {
-			if b.mayHaveCopies() {
+			if b.mayHaveCopies() || b.spans(cutoff) {
 				b.keep(open)
 			}
 		}
@@ -89,6 +90,11 @@ func (c *Correlator) evict() {
 // mayHaveCopies reports whether a batch waits for an OK that may still turn into a resend.
 func (b *batch) mayHaveCopies() bool {
 	return len(b.sends) > 0 && !b.hasSeenOK && !b.settled && b.fate().grade != gone
+}
+
+// spans reports whether the batch was sent before a time and again behind it.
+func (b *batch) spans(t pcap.Timestamp) bool {
+	return len(b.sends) > 1 && b.sends[0].sent.At.Time < t && b.lastSent() >= t
 }
 
 // keep marks all that a batch was made of.
@@ -126,25 +132,28 @@ func (c *Correlator) cutoff() (cutoff, last pcap.Timestamp) {
 
 func (c *Correlator) cost() int64 {
 	var sum int64
-	c.eachItem(func(_ pcap.Timestamp, cost int64) { sum += cost })
+	for _, h := range c.inOrder {
+		sum += h.cost
+	}
 	return sum
 }
 
 func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {
 	for _, h := range c.inOrder {
 		for _, s := range h.sends {
-			f(s.sent.At.Time, sendCost+int64(len(s.sent.Batch.Records))*recordCost)
+			f(s.sent.At.Time, s.cost())
 		}
-		for _, s := range h.torn {
-			f(s.sent.At.Time, sendCost+int64(len(s.sent.Batch.Records))*recordCost)
-		}
-		for _, all := range h.sightings {
-			for _, s := range all {
-				f(s.bestSight().At.Time, sightingCost+int64(len(s.batch.Records))*recordCost)
+		for _, offset := range h.offsets {
+			for _, s := range h.sightings[offset] {
+				f(s.bestSight().At.Time, s.cost())
 			}
 		}
 	}
 }
+
+func (s *send) cost() int64 { return sendCost + int64(len(s.sent.Batch.Records))*recordCost }
+
+func (s *sighting) cost() int64 { return sightingCost + int64(len(s.batch.Records))*recordCost }
 
 func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 	dropped := 0
@@ -156,17 +165,32 @@ func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 
 // drop forgets what is older than the cutoff and not to be kept, and returns how many batches that were.
 func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
-	n := len(h.sends) + len(h.torn)
-	old := func(s *send) bool { return s.sent.At.Time < cutoff && !open[s.order] }
+	n := 0
+	h.cost = 0
+	old := func(s *send) bool {
+		if s.sent.At.Time >= cutoff || open[s.order] {
+			h.cost += s.cost()
+			return false
+		}
+		n++
+		if a := s.answer; a != nil && a.ErrorCode == 0 && a.BaseOffset >= 0 {
+			h.forget(a.BaseOffset, a.BaseOffset+int64(s.sent.Batch.LastOffsetDelta)+1, a.At.Time)
+		}
+		return true
+	}
 	h.sends = slices.DeleteFunc(h.sends, old)
-	h.torn = slices.DeleteFunc(h.torn, old)
-	n -= len(h.sends) + len(h.torn)
+	h.torn = slices.DeleteFunc(h.torn, func(s *send) bool { return s.sent.At.Time < cutoff })
 	h.troubled = h.troubled && slices.ContainsFunc(h.sends, func(s *send) bool { return open[s.order] })
 	h.offsets = slices.DeleteFunc(h.offsets, func(offset int64) bool {
 		kept := slices.DeleteFunc(h.sightings[offset], func(s *sighting) bool {
-			return s.bestSight().At.Time < cutoff && !open[s.order]
+			if at := s.bestSight().At.Time; at >= cutoff || open[s.order] {
+				h.cost += s.cost()
+				return false
+			}
+			n++
+			h.forget(offset, s.batch.LastOffset()+1, s.bestSight().At.Time)
+			return true
 		})
-		n += len(h.sightings[offset]) - len(kept)
 		h.sightings[offset] = kept
 		if len(kept) == 0 {
 			delete(h.sightings, offset)

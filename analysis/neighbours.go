@@ -1,0 +1,53 @@
+package analysis
+
+import "github.com/kdupscan/kdupscan/kafka"
+
+// neighbours finds the batches of a partition by the sequences at their ends.
+type neighbours struct {
+	byFirst, byLast map[sequenceAt][]*batch
+}
+
+// sequenceAt is a sequence of a producer epoch.
+type sequenceAt struct {
+	producerEpoch
+	sequence int32
+}
+
+// adjacent indexes the batches that were sent. Few judgements need it.
+func (p *partition) adjacent() *neighbours {
+	if p.neighbours == nil {
+		n := &neighbours{map[sequenceAt][]*batch{}, map[sequenceAt][]*batch{}}
+		for _, b := range p.batches {
+			if b.idempotent() && len(b.sends) > 0 {
+				own := producerEpoch{b.id.producer, b.id.epoch}
+				first, last := sequenceAt{own, b.id.base}, sequenceAt{own, b.id.last}
+				n.byFirst[first] = append(n.byFirst[first], b)
+				n.byLast[last] = append(n.byLast[last], b)
+			}
+		}
+		p.neighbours = n
+	}
+	return p.neighbours
+}
+
+// predecessor returns the batch sent with the sequences just before b's, nil if none was seen.
+func (b *batch) predecessor() *batch {
+	own := producerEpoch{b.id.producer, b.id.epoch}
+	return other(b, b.p.adjacent().byLast[sequenceAt{own, int32((int64(b.id.base) - 1) & 0x7fffffff)}])
+}
+
+// successor returns the batch sent with the sequences just behind b's, nil if none was seen.
+func (b *batch) successor() *batch {
+	own := producerEpoch{b.id.producer, b.id.epoch}
+	return other(b, b.p.adjacent().byFirst[sequenceAt{own, kafka.AddSequence(b.id.last, 1)}])
+}
+
+// other returns the first batch of the list that is not b.
+func other(b *batch, all []*batch) *batch {
+	for _, o := range all {
+		if o != b {
+			return o
+		}
+	}
+	return nil
+}
