@@ -54,11 +54,9 @@ func (k keyLogs) open() (*secrets, error) {
 	for _, path := range k {
 		file, err := os.Open(path)
 		if err == nil {
-			s.logs = append(s.logs, &growingLog{file: file})
-			var log []byte
-			if log, err = s.logs[len(s.logs)-1].more(true); err == nil {
-				s.base.AddLog(log)
-			}
+			log := tls.NewKeyLog(file, s.base)
+			err = log.Read()
+			s.logs = append(s.logs, &growingLog{file: file, rest: log.Unended()})
 		}
 		if err != nil {
 			s.close()
@@ -84,27 +82,30 @@ func (s *secrets) close() {
 	s.logs = nil
 }
 
-// more returns what has been added to the log since the last call. A last line without its end is returned at the first
-// call, since a log that does not grow may end so, and again when its end has come.
-func (l *growingLog) more(first bool) ([]byte, error) {
-	added, err := io.ReadAll(l.file)
+const (
+	// mostGrowth is how much of a key log is read at a time while packets wait.
+	mostGrowth = 1 << 20
+	// longestKey is more than any line of a key log has.
+	longestKey = 4 << 10
+)
+
+// more returns the lines that have been added to the log since the last call. One without its end comes with its end.
+func (l *growingLog) more() []byte {
+	added, err := io.ReadAll(io.LimitReader(l.file, mostGrowth))
 	if err != nil || len(added) == 0 {
-		return nil, err
+		return nil
 	}
 	added = append(l.rest, added...)
 	whole := bytes.LastIndexByte(added, '\n') + 1
-	l.rest = bytes.Clone(added[whole:])
-	if first {
-		return added, nil
-	}
-	return added[:whole], nil
+	l.rest = bytes.Clone(added[whole:min(len(added), whole+longestKey)])
+	return added[:whole]
 }
 
 // more returns the key logs that have come since the last call: of the files, and of the captures as far as these have
 // been read.
 func (s *secrets) more(captures []pcap.Capture) (logs [][]byte) {
 	for _, l := range s.logs {
-		if log, err := l.more(false); err == nil && len(log) > 0 {
+		if log := l.more(); len(log) > 0 {
 			logs = append(logs, log)
 		}
 	}

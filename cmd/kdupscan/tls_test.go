@@ -284,3 +284,35 @@ func TestKeyLogErrors(t *testing.T) {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }
+
+// A key log that grows gives each line once it has its end, wherever reading stopped.
+func TestKeyLogGrows(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "keys.log")
+	line := func(n int) string { return fmt.Sprintf("CLIENT_RANDOM %064d %096d\n", n, n) }
+	write := func(text string) {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(line(1) + line(2)[:90])
+	s, err := keyLogs{name}.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	later := ktls.NewKeys(s.base)
+	for _, text := range []string{"", line(2)[90:100], line(2)[100:] + line(3)[:1], line(3)[1:]} {
+		write(text)
+		for _, log := range s.more(nil) {
+			later.AddLog(log)
+		}
+	}
+	if s.base.Len() != 1 || later.Len() != 3 || s.base.Bad()+later.Bad() != 0 {
+		t.Errorf("%d sessions at first, %d in the end, %d bad lines", s.base.Len(), later.Len(), s.base.Bad()+later.Bad())
+	}
+}

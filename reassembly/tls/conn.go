@@ -67,7 +67,7 @@ func (c *conn) handle(e *reassembly.Event) {
 		c.g.forward(c.d, e)
 		return
 	}
-	if code := c.hold(e); code != "" {
+	if code, full := c.hold(e); full {
 		c.giveUp(code, e.At)
 		return
 	}
@@ -147,13 +147,14 @@ func (c *conn) suite() *suite {
 	return &s
 }
 
-// reason returns why a connection was not decrypted up to its end.
+// reason returns why a connection was not decrypted up to its end, or "" if it ended before the server's hello: a handshake
+// that failed hides nothing.
 func (c *conn) reason() pcap.Code {
 	switch {
 	case c.halves != nil:
 		return CodeKeyWrong
 	case !c.hello.serverSeen:
-		return CodeLateStart
+		return ""
 	}
 	return CodeNoKey
 }
@@ -224,8 +225,8 @@ func (c *conn) emit(e reassembly.Event) {
 	c.g.forward(c.d, &c.d.event)
 }
 
-// hold keeps an event and a copy of its bytes, and returns which bound forbids it.
-func (c *conn) hold(e *reassembly.Event) pcap.Code {
+// hold keeps an event and a copy of its bytes. If a bound forbids it, it says what hides the connection then.
+func (c *conn) hold(e *reassembly.Event) (code pcap.Code, full bool) {
 	kept := *e
 	kept.Data = append([]byte(nil), e.Data...)
 	c.held.events = append(c.held.events, kept)
@@ -233,11 +234,11 @@ func (c *conn) hold(e *reassembly.Event) pcap.Code {
 	c.d.buffered += len(e.Data) + eventOverhead
 	switch {
 	case c.held.size > c.d.limits.ConnectionBytes:
-		return c.reason()
+		return c.reason(), true
 	case c.d.buffered > c.d.limits.BufferedBytes:
-		return CodeBufferLimit
+		return CodeBufferLimit, true
 	}
-	return ""
+	return "", false
 }
 
 // drop forgets what was held.
@@ -246,7 +247,7 @@ func (c *conn) drop() {
 	c.held = held{}
 }
 
-// giveUp lets the connection pass as it is, with all of it that was held, and says why.
+// giveUp lets the connection pass as it is, with all of it that was held, and says why unless the code is empty.
 func (c *conn) giveUp(code pcap.Code, at pcap.Ref) {
 	h := &c.hello
 	detail := ""
@@ -257,7 +258,9 @@ func (c *conn) giveUp(code pcap.Code, at pcap.Ref) {
 	if h.client.serverName != "" {
 		detail += fmt.Sprintf(", server name %q", h.client.serverName)
 	}
-	c.note(code, at, detail)
+	if code != "" {
+		c.note(code, at, detail)
+	}
 	if c.halves != nil {
 		for i := range c.halves {
 			c.halves[i].keep(nil, at)

@@ -227,6 +227,9 @@ func (l *KeyLog) Read() error {
 	}
 }
 
+// Unended returns the last line of what was read if it had no end.
+func (l *KeyLog) Unended() []byte { return bytes.Clone(l.rest) }
+
 // take splits what was read into lines.
 func (l *KeyLog) take(data []byte) {
 	for {

@@ -213,6 +213,23 @@ func TestLateStart(t *testing.T) {
 	})
 }
 
+// A handshake that the server refuses hides nothing, so nothing is said.
+func TestRefusedHandshake(t *testing.T) {
+	p := newPair(tls.VersionTLS13)
+	p.server.MinVersion, p.server.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+	a, b, r := tap(t)
+	go tls.Server(b, p.server).Handshake()
+	if err := tls.Client(a, p.client).Handshake(); err == nil {
+		t.Fatal("the handshake succeeded")
+	}
+	events := r.events(1448)
+	got := decryptAll(t, NewKeys(nil), events)
+	got.wantUntouched(events)
+	if len(got.notes) != 0 {
+		t.Errorf("notes %v", got.notes)
+	}
+}
+
 // Bytes changed on the way cost their record.
 func TestBadRecord(t *testing.T) {
 	for _, c := range lossCases {
