@@ -19,6 +19,9 @@ type conn struct {
 	held   held
 	tried  *attempt // the last look for keys, nil before the first
 	opened bool     // a record was decrypted
+
+	mastersTried int  // of the keys, not counting those of their base
+	baseTried    bool // those of the base
 }
 
 // attempt is what a look for keys was based on.

@@ -197,7 +197,30 @@ func TestOpenSSL(t *testing.T) {
 			for _, size := range []int{300, 1 << 16} {
 				decryptAll(t, keysOf(t, string(keys)), r.events(size)).wantPlain(sent)
 			}
+			if slices.Contains(c.lines, "K") {
+				wantAfterLoss(t, keysOf(t, string(keys)), r, c.lines[len(c.lines)-1])
+			}
 		})
+	}
+}
+
+// wantAfterLoss loses each piece of a connection in turn, key updates among them. What the client says last is there but
+// where the pieces that carry it are lost.
+func wantAfterLoss(t *testing.T, keys *Keys, r *recording, last string) {
+	t.Helper()
+	runs, missing := 0, 0
+	for i, e := range r.events(300) {
+		if e.Kind != reassembly.Data || i < 12 {
+			continue
+		}
+		p := decryptAll(t, keys, lose(r.events(300), func(j int, _ *reassembly.Event) bool { return i == j }))
+		runs++
+		if !strings.Contains(string(p.data[0]), last) {
+			missing++
+		}
+	}
+	if runs < 20 || missing > 2 {
+		t.Errorf("%q is missing after %d of %d losses", last, missing, runs)
 	}
 }
 

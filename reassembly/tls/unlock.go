@@ -41,9 +41,13 @@ func (c *conn) tryMasters(s *suite) (chains [2]chain, ok bool) {
 		return chains, false
 	}
 	head := header(sealed)
-	tries := maxMasters
+	tries, first := maxMasters, c.mastersTried
+	c.mastersTried = len(c.d.keys.masters)
 	for k := c.d.keys; k != nil; k = k.base {
-		for i := len(k.masters) - 1; i >= 0 && tries > 0; i-- {
+		if k != c.d.keys && c.baseTried {
+			break
+		}
+		for i := len(k.masters) - 1; i >= first && tries > 0; i-- {
 			tries--
 			chains, err := newChain12(s, k.masters[i].value(), &h.client.random, &h.server.random, h.server.etm)
 			if err != nil {
@@ -53,6 +57,8 @@ func (c *conn) tryMasters(s *suite) (chains [2]chain, ok bool) {
 				return chains, true
 			}
 		}
+		first = 0
 	}
+	c.baseTried = true
 	return chains, false
 }
