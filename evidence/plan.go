@@ -22,7 +22,7 @@ type Options struct {
 	Allows func(a, b uint16) bool
 	// Decrypt, where not nil, returns a handler of events that hands their plaintext on to next.
 	Decrypt func(next func(*reassembly.Event)) func(*reassembly.Event)
-	// Memory bounds the bytes of a redacted file, which is put in order in memory.
+	// Memory bounds the marks on messages, and the bytes of a redacted file, which is put in order in memory.
 	Memory int64
 }
 
@@ -194,8 +194,13 @@ func (p *Plan) message(m *kafka.Message) {
 // remarksOn reports whether there are remarks on a message.
 func (p *Plan) remarksOn(m *kafka.Message) bool { return p.proof[p.key(m)] }
 
+// markCost is what a mark and its span need in memory. Where there are more messages about the partitions of the findings than
+// memory allows, the selection of them is not whole and will not do; a wider one needs no marks.
+const markCost = 400
+
 func (p *Plan) mark(key messageKey, l *kafka.Link, first, at pcap.Ref, s Selection) {
-	if have, marked := p.marks[key]; marked && have <= s {
+	have, marked := p.marks[key]
+	if marked && have <= s || s > Messages && int64(len(p.marks))*markCost > p.options.Memory {
 		return
 	}
 	p.marks[key] = s

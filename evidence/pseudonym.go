@@ -49,7 +49,7 @@ func newPseudonyms(digest []byte, r Redaction) *Pseudonyms {
 
 func (p *Pseudonyms) keyFrom(digest []byte) []byte {
 	mac := hmac.New(sha256.New, digest)
-	fmt.Fprintf(mac, "kdupscan redaction %d", p.redaction)
+	mac.Write(fmt.Appendf(nil, "kdupscan redaction %d", p.redaction))
 	return mac.Sum(nil)
 }
 

@@ -32,6 +32,7 @@ type conn struct {
 	opened  pcap.Ref
 	streams [2]stream // by direction
 	kept    bool      // a message of it is written
+	early   []packet  // what there was before the first of these
 }
 
 // stream is one direction of a connection as it is written anew.
@@ -120,8 +121,17 @@ func (b *rebuild) handle(decoder *kafka.Decoder, e *reassembly.Event) {
 		if e.Close == reassembly.ClosedRST {
 			b.add(packet{conn: c, at: e.At, dir: e.Dir, flags: reassembly.RST | reassembly.ACK, offset: atEnd, acks: -1})
 		}
+		b.drop(c)
 		delete(b.conns, e.Conn)
 	}
+}
+
+// drop forgets what is not written of a connection.
+func (b *rebuild) drop(c *conn) {
+	for i := range c.early {
+		b.bytes -= c.early[i].cost()
+	}
+	c.early = nil
 }
 
 // direction returns the direction of what the client sends, or the server.
@@ -141,6 +151,10 @@ func (b *rebuild) observe(o kafka.Observation) {
 	case *kafka.GapSeen:
 		if o.Hidden {
 			b.gap(c, o)
+		}
+	case *kafka.LinkClosed:
+		for _, r := range o.Unanswered {
+			delete(b.redactor.skipped, r)
 		}
 	}
 }
@@ -167,6 +181,8 @@ func (b *rebuild) message(m *kafka.Message) {
 	if !c.kept {
 		c.kept = true
 		b.kept = append(b.kept, c)
+		b.packets = append(b.packets, c.early...)
+		c.early = nil
 	}
 	dir := c.direction(m.FromClient)
 	s := &c.streams[dir]
@@ -230,13 +246,19 @@ func (b *rebuild) acknowledge(c *conn, dir reassembly.Direction, at pcap.Ref) {
 }
 
 func (b *rebuild) add(p packet) {
-	b.bytes += int64(len(p.data)) + packetCost
-	if b.bytes > b.plan.options.Memory {
+	if b.bytes += p.cost(); b.bytes > b.plan.options.Memory {
 		b.full = true
+		return
+	}
+	if !p.conn.kept {
+		p.conn.early = append(p.conn.early, p)
 		return
 	}
 	b.packets = append(b.packets, p)
 }
+
+// cost is what a packet needs in memory.
+func (p *packet) cost() int64 { return int64(len(p.data)) + packetCost }
 
 // write puts the packets in order and writes those of connections of which something is kept.
 func (b *rebuild) write(w io.Writer) error {
@@ -249,11 +271,9 @@ func (b *rebuild) write(w io.Writer) error {
 		len(b.plan.findings), b.selection, what))
 	packets := b.handshakes()
 	single := true
-	for _, p := range b.packets {
-		if p.conn.kept {
-			packets = append(packets, p)
-			single = single && p.at.Capture == packets[0].at.Capture
-		}
+	packets = append(packets, b.packets...)
+	for i := range packets {
+		single = single && packets[i].at.Capture == packets[0].at.Capture
 	}
 	slices.SortStableFunc(packets, func(x, y packet) int { return compare(x.at, y.at, single) })
 	for i := range packets {

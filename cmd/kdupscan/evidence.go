@@ -56,7 +56,6 @@ func (o *scanOptions) checkEvidence(inputs []string) error {
 	if out, err := filepath.Abs(o.out); err == nil && o.out != "" && out == target {
 		return errors.New("--evidence and --out are the same file")
 	}
-	existing, _ := os.Stat(target)
 	for _, input := range inputs {
 		if input == "-" {
 			return errors.New("--evidence reads its input more than once: name files, not standard input")
@@ -67,17 +66,25 @@ func (o *scanOptions) checkEvidence(inputs []string) error {
 		}
 		switch {
 		case info.IsDir():
-			if parent, err := os.Stat(filepath.Dir(target)); err == nil && os.SameFile(parent, info) {
+			if sameFile(filepath.Dir(target), info) {
 				return fmt.Errorf("--evidence %s would be one of the captures in %s", o.evidence, input)
 			}
 		case !info.Mode().IsRegular():
 			return fmt.Errorf("--evidence reads its input more than once: %s is no regular file", input)
-		case existing != nil && os.SameFile(existing, info):
+		case sameFile(target, info) || sameFile(partOf(target), info):
 			return fmt.Errorf("--evidence %s is one of the captures to read", o.evidence)
 		}
 	}
 	return nil
 }
+
+func sameFile(name string, info os.FileInfo) bool {
+	other, err := os.Stat(name)
+	return err == nil && os.SameFile(other, info)
+}
+
+// partOf names a file while it is being written.
+func partOf(name string) string { return name + ".part" }
 
 // evidenceRun writes the evidence of one scan.
 type evidenceRun struct {
@@ -92,12 +99,11 @@ type evidenceRun struct {
 func (o *scanOptions) writeEvidence(ctx context.Context, inputs []string, result *analysis.Result, ro report.Options, stderr io.Writer) error {
 	r := evidenceRun{scanOptions: o, inputs: inputs, wanted: report.Findings(result, ro), all: result.Findings}
 	if len(r.wanted) == 0 {
-		fmt.Fprintf(stderr, "kdupscan: no findings, so there is no evidence: %s is not written\n", o.evidence)
+		_, _ = fmt.Fprintf(stderr, "kdupscan: no findings, so there is no evidence: %s is not written\n", o.evidence)
 		return nil
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintf(stderr, "kdupscan: interrupted: %s is not written\n", o.evidence)
-		return nil
+		return fmt.Errorf("evidence: interrupted: %s is not written", o.evidence)
 	}
 	b := budget(o.memory)
 	decrypt, err := o.decrypter(result.Captures)
@@ -117,9 +123,9 @@ func (o *scanOptions) writeEvidence(ctx context.Context, inputs []string, result
 			return fmt.Errorf("evidence: %w", err)
 		}
 		if differs == "" {
-			fmt.Fprintf(stderr, "kdupscan: %s holds %s; it gives the same findings\n", o.evidence, s)
+			_, _ = fmt.Fprintf(stderr, "kdupscan: %s holds %s; it gives the same findings\n", o.evidence, s)
 			if o.redact == "" {
-				fmt.Fprintf(stderr, "kdupscan: %s is not redacted: it may hold payloads, names and credentials (see --redact)\n", o.evidence)
+				_, _ = fmt.Fprintf(stderr, "kdupscan: %s is not redacted: it may hold payloads, names and credentials (see --redact)\n", o.evidence)
 			}
 			return nil
 		}
@@ -151,14 +157,14 @@ func (o *scanOptions) decrypter(captures []pcap.Capture) (func(func(*reassembly.
 
 // try writes a selection and scans what was written. It says how the findings differ; where they do not, the file stays.
 func (r *evidenceRun) try(ctx context.Context, s evidence.Selection) (differs string, err error) {
-	part := r.evidence + ".part"
+	part := partOf(r.evidence)
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return "", err
 	}
 	defer func() {
 		if err != nil || differs != "" {
-			os.Remove(part)
+			_ = os.Remove(part) // the other error is the one to tell
 		}
 	}()
 	topics, err := r.write(ctx, f, s)
