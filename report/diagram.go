@@ -153,7 +153,7 @@ func (s *scene) row(d *diagram, xs []int, i int) drawnRow {
 	if i > 0 && i != s.cut {
 		r.Since = sinceText(a.At.Time.Time().Sub(s.acts[i-1].At.Time.Time()))
 	}
-	if a.across() {
+	if across(a.Kind) {
 		r.Height, r.Band = bandHeight, fit(a.head, float64(d.Width-gutterWidth-16), headSize)
 		r.BandX, r.BandW, r.BandH, r.TextX = gutterWidth, d.Width-gutterWidth-4, bandHeight-8, (gutterWidth+d.Width)/2
 		return r

@@ -97,20 +97,13 @@ func (s *scene) addLanes(f *analysis.Finding, shown []step) {
 			add(laneReader, "")
 			continue
 		}
-		if e.At.Client.IsValid() {
+		if !across(e.Kind) {
 			add(laneClient, host(e.At))
-		}
-		if e.At.Server.IsValid() {
 			add(laneBroker, address(e.At.Server))
 		}
 	}
 	for i := range f.Copies {
 		add(laneLog, place(f.Copies[i].Topic, f.Copies[i].Partition))
-	}
-	for _, kind := range []laneKind{laneClient, laneBroker} {
-		if names[kind] == nil {
-			add(kind, "")
-		}
 	}
 	for kind, all := range names {
 		most := maxLanes[kind]
@@ -125,8 +118,13 @@ func (s *scene) addLanes(f *analysis.Finding, shown []step) {
 	}
 }
 
-// host is the client's address without its port, which differs by connection.
-func host(p analysis.Position) string { return p.Client.Addr().Unmap().String() }
+// host is the client's address without its port, which differs by connection; "?" where unknown.
+func host(p analysis.Position) string {
+	if !p.Client.IsValid() {
+		return "?"
+	}
+	return p.Client.Addr().Unmap().String()
+}
 
 // lane returns the index of the lane of a kind and name, or of the last of that kind.
 func (s *scene) lane(kind laneKind, name string) int {
@@ -145,10 +143,7 @@ func (s *scene) act(f *analysis.Finding, st *step, seen map[string]bool) act {
 	e := &st.Event
 	a := act{step: *st, marks: s.marks(f, st, seen)}
 	a.head, a.tail = brief(f, e)
-	client, broker := s.lane(laneClient, ""), s.lane(laneBroker, address(e.At.Server))
-	if e.At.Client.IsValid() {
-		client = s.lane(laneClient, host(e.At))
-	}
+	client, broker := s.lane(laneClient, host(e.At)), s.lane(laneBroker, address(e.At.Server))
 	switch e.Kind {
 	case analysis.EventProduceRequest:
 		a.from, a.to, a.tone = client, broker, toneSend
@@ -170,9 +165,9 @@ func (s *scene) act(f *analysis.Finding, st *step, seen map[string]bool) act {
 	return a
 }
 
-// across reports whether an act concerns all lanes rather than two.
-func (a *act) across() bool {
-	switch a.Kind {
+// across reports whether an event concerns all lanes rather than two.
+func across(kind analysis.EventKind) bool {
+	switch kind {
 	case analysis.EventLeaderChange, analysis.EventEpochBump, analysis.EventTransactionEnd:
 		return true
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,38 @@ func TestMarkdownText(t *testing.T) {
 			t.Errorf("%s: have %s, want %s", test.clean, have, test.want)
 		}
 	}
+}
+
+// FuzzMarkdownText: any name is plain text or code, and all of it, in a heading, a list and a table; and in a diagram it
+// is letters, digits, character codes and a few harmless signs.
+func FuzzMarkdownText(f *testing.F) {
+	for _, trap := range traps {
+		f.Add(trap)
+	}
+	parser := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+	harmless := regexp.MustCompile(`^([\p{L}\p{N} .,/()_+=–→…]|#[0-9]+;)*$`)
+	f.Fuzz(func(t *testing.T, trap string) {
+		s := mdText(name(trap))
+		markdown := "# " + s + "\n\n- " + s + "\n\n| a | b |\n| --- | --- |\n| " + s + " | " + s + " |\n\n" + s + "\n"
+		cells := 0
+		document := parser.Parse(source.NewReader([]byte(markdown)))
+		err := ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			switch n := n.(type) {
+			case *ast.Document, *ast.Heading, *ast.Paragraph, *ast.TextBlock, *ast.List, *ast.ListItem, *ast.Text, *ast.CodeSpan, *east.Table, *east.TableHeader, *east.TableRow:
+			case *east.TableCell:
+				cells++
+			default:
+				t.Errorf("%q: a %s", s, n.Kind())
+			}
+			return ast.WalkContinue, nil
+		})
+		if err != nil || cells != 2*4 {
+			t.Errorf("%q: %d cells, %v", s, cells/2, err)
+		}
+		if m := mermaidText(name(trap)); !harmless.MatchString(m) {
+			t.Errorf("in a diagram: %q", m)
+		}
+	})
 }
 
 // TestMermaidIsBounded: at most maxMessages messages, however long the story is.

@@ -80,7 +80,7 @@ func (s *scene) mermaidAct(b *bytes.Buffer, f *analysis.Finding, a *act) {
 		}
 	}
 	switch {
-	case a.across():
+	case across(a.Kind):
 		text = clock(a.At.Time) + " " + mermaidText(clean(eventText(f, &a.Event), 3*briefWidth))
 		fmt.Fprintf(b, "    Note over L0,L%d: %s\n", len(s.lanes)-1, text)
 	case a.tone == toneLost:
