@@ -105,7 +105,9 @@ func (c *Correlator) Finish() *Result {
 	j.run()
 	findings := slices.Clone(c.window.settled)
 	for _, f := range j.found {
-		findings = append(findings, f.Finding)
+		if len(c.window.keys) == 0 || !c.window.keys[f.key()] {
+			findings = append(findings, f.Finding)
+		}
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return compareFindings(&a, &b) })
 	counts := j.counts

@@ -108,7 +108,7 @@ func (b *batch) findPlaces() []place {
 	for _, s := range b.views {
 		pl := place{sighting: s.sighting, at: s.bestSight().At.Time}
 		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true}
-		if s.consumer != nil || b.p.reached(s.batch.LastOffset()+1) {
+		if s.consumer != nil || b.p.reached(s.sighting) {
 			pl.grade = stored
 		}
 		all = append(all, pl)
@@ -131,11 +131,14 @@ func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 	return pl
 }
 
-// reached reports whether a high watermark at or above the offset was seen.
-func (p *partition) reached(offset int64) bool {
+// reached reports whether the high watermark was seen to reach what a follower has copied, while no other leader had come that may
+// have made the follower drop it again.
+func (p *partition) reached(s *sighting) bool {
 	for _, m := range p.marks {
-		if m.offset >= offset {
-			return true
+		if m.offset > s.batch.LastOffset() {
+			return !slices.ContainsFunc(p.rises(), func(r rise) bool {
+				return r.epoch > s.leaderEpoch && r.at.Time > s.lastSeen && r.at.Time <= m.at.Time
+			})
 		}
 	}
 	return false

@@ -75,7 +75,9 @@ type sighting struct {
 	replica  *kafka.BatchFetched // first sight by a follower, or by a reader of unknown kind
 	order    int64
 
-	leaderEpoch int32 // the highest partition leader epoch it was seen with
+	leaderEpoch int32          // the highest partition leader epoch it was seen with
+	lastSeen    pcap.Timestamp // when it was last fetched
+	twins       []int64        // arrivals of the same at other servers
 }
 
 // highWatermark is a rise of the high watermark.
@@ -146,6 +148,7 @@ func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) bool {
 		s.batch = b
 	}
 	s.leaderEpoch = max(s.leaderEpoch, b.PartitionLeaderEpoch)
+	s.lastSeen = max(s.lastSeen, o.At.Time)
 	if o.ReplicaID == -1 {
 		if s.consumer == nil {
 			s.consumer = o

@@ -76,10 +76,10 @@ func (f judged) eachBatch(do func(*batch)) {
 	}
 }
 
-// newest returns when the newest batch of the finding was first seen.
+// newest returns when anything of the finding's batches was last seen.
 func (f judged) newest() pcap.Timestamp {
 	var at pcap.Timestamp
-	f.eachBatch(func(b *batch) { at = max(at, b.first.Time) })
+	f.eachBatch(func(b *batch) { at = max(at, b.last()) })
 	return at
 }
 

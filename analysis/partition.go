@@ -119,6 +119,7 @@ func (p *partition) build() {
 	for _, s := range p.sends {
 		p.addSend(s)
 	}
+	p.dropForgotten()
 	p.mergeSightings()
 	p.timestamps = p.timestampType()
 	p.joinSightings()
@@ -236,6 +237,35 @@ func (s *send) all() []*send {
 	return append([]*send{s}, s.legs...)
 }
 
+// dropForgotten leaves out what was judged before, dropped from the history and then fetched again.
+func (p *partition) dropForgotten() {
+	if len(p.forgotten) == 0 {
+		return
+	}
+	p.forgotten = merged(p.forgotten)
+	p.sightings = slices.DeleteFunc(p.sightings, func(s *sighting) bool {
+		i, exact := slices.BinarySearchFunc(p.forgotten, s.batch.BaseOffset, func(f forgotten, at int64) int { return cmp.Compare(f.from, at) })
+		if !exact {
+			i--
+		}
+		return i >= 0 && s.batch.LastOffset() < p.forgotten[i].to
+	})
+}
+
+// merged returns the ranges in order, neighbours joined.
+func merged(all []forgotten) []forgotten {
+	slices.SortFunc(all, func(a, b forgotten) int { return cmp.Compare(a.from, b.from) })
+	joined := all[:0]
+	for _, f := range all {
+		if n := len(joined); n > 0 && f.from <= joined[n-1].to {
+			joined[n-1].to, joined[n-1].at = max(joined[n-1].to, f.to), max(joined[n-1].at, f.at)
+			continue
+		}
+		joined = append(joined, f)
+	}
+	return joined
+}
+
 // mergeSightings sorts the sightings by offset, takes those of several servers as one, and drops what a later leader has
 // overwritten: of rival contents at one offset the one with the highest leader epoch stands.
 func (p *partition) mergeSightings() {
@@ -270,6 +300,8 @@ func (s *sighting) with(o *sighting) *sighting {
 		both.replica = cmp.Or(o.replica, both.replica)
 	}
 	both.leaderEpoch = max(s.leaderEpoch, o.leaderEpoch)
+	both.lastSeen = max(s.lastSeen, o.lastSeen)
+	both.twins = append(slices.Clip(s.twins), o.order)
 	return &both
 }
 

@@ -22,10 +22,11 @@ const (
 const keptShare = 50
 
 const (
-	maxMarks   = 4096 // high watermarks per history: a coarser series says less, nothing wrong
-	maxLeaders = 1024 // leader sightings per history
-	maxLinks   = 64   // connections per producer: those that a bump can have come from are the last ones
-	maxEnds    = 4096 // transaction ends, markers and grants per producer
+	maxMarks   = 4096    // high watermarks per history: a coarser series says less, nothing wrong
+	maxLeaders = 1024    // leader sightings per history
+	maxLinks   = 64      // connections per producer: those that a bump can have come from are the last ones
+	maxSettled = 1 << 16 // findings of dropped history: a report of more is read by nobody
+	maxEnds    = 4096    // transaction ends, markers and grants per producer
 )
 
 // window bounds the history.
@@ -33,8 +34,20 @@ type window struct {
 	budget  int64
 	used    int64
 	settled []Finding           // found in history that has been dropped
+	keys    map[string]bool     // theirs
 	counts  Counts              // of dropped history
 	repeats []ApplicationRepeat // of dropped history
+}
+
+// settle keeps a finding whose history goes. A batch of it may stay for another finding's sake, and would give it again.
+func (w *window) settle(f judged) {
+	if w.keys == nil {
+		w.keys = map[string]bool{}
+	}
+	if key := f.key(); !w.keys[key] && len(w.settled) < maxSettled {
+		w.keys[key] = true
+		w.settled = append(w.settled, f.Finding)
+	}
 }
 
 // grew accounts for new history, and drops the oldest when there is too much.
@@ -55,11 +68,11 @@ func (c *Correlator) evict() {
 	cutoff, last := c.cutoff()
 	open := map[int64]bool{} // arrivals that stay
 	for _, f := range j.found {
-		if f.newest() >= cutoff {
-			f.eachBatch(func(b *batch) { b.keep(open) })
-		} else {
-			c.window.settled = append(c.window.settled, f.Finding)
+		if f.newest() < cutoff {
+			c.window.settle(f)
 			f.eachBatch(func(b *batch) { b.settled = true })
+		} else {
+			f.eachBatch(func(b *batch) { b.keep(open) })
 		}
 	}
 	for _, p := range j.partitions {
@@ -92,9 +105,21 @@ func (b *batch) mayHaveCopies() bool {
 	return len(b.sends) > 0 && !b.hasSeenOK && !b.settled && b.fate().grade != gone
 }
 
-// spans reports whether the batch was sent before a time and again behind it.
-func (b *batch) spans(t pcap.Timestamp) bool {
-	return len(b.sends) > 1 && b.sends[0].sent.At.Time < t && b.lastSent() >= t
+// spans reports whether something of the batch was seen before a time and something behind it.
+func (b *batch) spans(t pcap.Timestamp) bool { return b.first.Time < t && b.last() >= t }
+
+// last returns when anything of the batch was last seen for the first time.
+func (b *batch) last() pcap.Timestamp {
+	at := b.first.Time
+	for _, s := range b.sends {
+		for _, leg := range s.all() {
+			at = max(at, leg.sent.At.Time)
+		}
+	}
+	for _, v := range b.views {
+		at = max(at, v.bestSight().At.Time)
+	}
+	return at
 }
 
 // keep marks all that a batch was made of.
@@ -106,6 +131,9 @@ func (b *batch) keep(open map[int64]bool) {
 	}
 	for _, v := range b.views {
 		open[v.order] = true
+		for _, twin := range v.twins {
+			open[twin] = true
+		}
 	}
 }
 
@@ -220,7 +248,7 @@ func newest[T any](all []T, n int) []T {
 // countDropped adds to the window's counts what the dropped history would have counted.
 func (j *judgement) countDropped(w *window, cutoff pcap.Timestamp, open map[int64]bool) {
 	goes := func(b *batch) bool {
-		return len(b.sends) > 0 && b.sends[len(b.sends)-1].sent.At.Time < cutoff && !open[b.sends[0].order]
+		return len(b.sends) > 0 && b.last() < cutoff && !open[b.sends[0].order]
 	}
 	before := j.counts
 	j.counts = Counts{}
