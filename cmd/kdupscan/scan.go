@@ -86,6 +86,9 @@ cannot be read, 3 inconclusive: no batch could be decoded.`,
 	flags.Var(&o.redact, "redact", "in the evidence, replace keys, values and headers, or all names and addresses as well")
 	flags.Lookup("redact").NoOptDefVal = string(redactPayload)
 	flags.SortFlags = false
+	completeValues(cmd, "output", report.Formats()...)
+	completeValues(cmd, "min-verdict", "possible", "probable", "confirmed")
+	completeValues(cmd, "color", "auto", "always", "never")
 	return cmd
 }
 
