@@ -46,7 +46,7 @@ func (r *redactor) redact(m *kafka.Message) (written, bool) {
 	if m.FromClient {
 		w, ok := r.request(m)
 		if !ok {
-			r.skipped[requestOf(m)] = true
+			r.skipped[m.Request] = true
 		}
 		return w, ok
 	}
@@ -62,8 +62,6 @@ func (r *redactor) redact(m *kafka.Message) (written, bool) {
 	}
 	return r.unreadable(m)
 }
-
-func requestOf(m *kafka.Message) *kafka.Request { return m.Request }
 
 func (r *redactor) request(m *kafka.Message) (written, bool) {
 	q := kmsg.RequestForKey(m.APIKey)
@@ -141,15 +139,13 @@ func (r *redactor) encode(header []byte, b body, m *kafka.Message) (written, boo
 	if !r.decode(b, data, size, fields) {
 		return written{}, false
 	}
-	cut := -1 // the records field in which the capture ends
-	var fill []filled
+	cut := -1 // the last records field that the capture has, whole or not, if it lacks a part of the message
+	var there []int
 	if carries {
 		if len(data) < size {
-			if cut = len(fields) - 1; cut < 0 || fields[cut].Have >= fields[cut].Size {
-				return written{}, false
-			}
+			cut = len(fields) - 1
 		}
-		fill = r.records(b, fields, cut)
+		there = r.records(b, fields, cut)
 	}
 	r.scrub(reflect.ValueOf(b).Elem(), "")
 	out := b.AppendTo(header)
@@ -164,7 +160,7 @@ func (r *redactor) encode(header []byte, b body, m *kafka.Message) (written, boo
 	if !ok || cut >= len(now) {
 		return written{}, false
 	}
-	end := len(header) + now[cut].At + fill[cut].there
+	end := len(header) + now[cut].At + there[cut]
 	return written{out[:end], len(out) - end}, true
 }
 
@@ -188,21 +184,18 @@ func (r *redactor) decode(b body, data []byte, size int, fields []kafka.RecordsF
 	return b.ReadFrom(data) == nil
 }
 
-// filled says how much of a new records field is there; zeros follow.
-type filled struct{ there int }
-
-// records replaces the records of all partitions. fields says where they stood; behind the one at cut nothing is known.
-func (r *redactor) records(b body, fields []kafka.RecordsField, cut int) []filled {
-	var fill []filled
+// records replaces the records of all partitions. fields says where they stood; behind the one at cut nothing is known, unless cut
+// is -1. It returns how much of each new records field is there; zeros follow.
+func (r *redactor) records(b body, fields []kafka.RecordsField, cut int) (there []int) {
 	replace := func(records []byte) []byte {
-		i := len(fill)
+		i := len(there)
 		if i >= len(fields) || cut >= 0 && i > cut || records == nil {
-			fill = append(fill, filled{})
+			there = append(there, 0)
 			return nil
 		}
 		have := min(fields[i].Have, len(records))
 		out, missing := r.batches.Records([]byte{}, records[:have], len(records))
-		fill = append(fill, filled{len(out)})
+		there = append(there, len(out))
 		if i == cut && missing == 0 {
 			missing = len(records) - have // what was there was no front of a batch
 		}
@@ -224,7 +217,7 @@ func (r *redactor) records(b body, fields []kafka.RecordsField, cut int) []fille
 			}
 		}
 	}
-	return fill
+	return there
 }
 
 var (

@@ -14,7 +14,7 @@ type Message struct {
 	APIKey        int16
 	APIVersion    int16
 	CorrelationID int32
-	Request       *Request                // of an answer: what it answers, nil if that was not seen
+	Request       *Request                // the request itself, or the one that is answered; nil if that was not seen
 	Start         reassembly.StreamOffset // of its length prefix in its stream
 	Data          []byte                  // behind the length prefix, up to the first hole of the capture; borrowed
 	Header        int                     // bytes of Data that are the header; negative where too few are there
