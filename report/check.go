@@ -163,7 +163,7 @@ func (v *view) gist(f *analysis.Finding) []string {
 		c := &f.Copies[i]
 		at := "at an offset that was not seen"
 		if c.BaseOffset >= 0 {
-			at = "at offset " + span(c.BaseOffset, c.LastOffset)
+			at = "at " + spanOf("offset", c.BaseOffset, c.LastOffset)
 			if c.LeaderEpoch >= 0 {
 				at += fmt.Sprintf(" (leader epoch %d)", c.LeaderEpoch)
 			}

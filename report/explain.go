@@ -84,8 +84,11 @@ func (v *view) explanation(f *analysis.Finding) []string {
 	return nonempty(out)
 }
 
-// triggerNotSeen is the doubt that the sentence on the bump tells already.
-const triggerNotSeen pcap.Code = "trigger-not-seen"
+// Doubts that sentences tell in their own way: that on the bump, and that on the verdict.
+const (
+	triggerNotSeen    pcap.Code = "trigger-not-seen"
+	earlierSendHidden pcap.Code = "earlier-send-may-be-hidden"
+)
 
 // doubts are those of f that no other sentence tells.
 func doubts(f *analysis.Finding) []pcap.Code {
@@ -119,7 +122,7 @@ func offsetsText(c *analysis.Copy) string {
 	if c.BaseOffset < 0 {
 		return "its offsets were not seen"
 	}
-	s := "offset " + span(c.BaseOffset, c.LastOffset)
+	s := spanOf("offset", c.BaseOffset, c.LastOffset)
 	switch c.OffsetSource {
 	case analysis.OffsetFromFetch:
 		s += ", as fetched"
@@ -152,8 +155,8 @@ func (v *view) bumpSentence(b *analysis.Bump) string {
 
 // followText says what follows from the steps, by cause.
 var followText = map[analysis.Cause]string{
-	analysis.EpochBump:          "A broker recognises a retry by producer id, epoch and sequence. Under a new epoch the same records were new to it, and it stored them again.",
-	analysis.NewProducerID:      "A broker recognises a retry by producer id, epoch and sequence. Under another producer id the same records were new to it, and it stored them again.",
+	analysis.EpochBump:          "A broker recognises a retry by producer id, epoch and sequence. Under a new epoch the same records are new to it, and it stores them whether or not it has them already.",
+	analysis.NewProducerID:      "A broker recognises a retry by producer id, epoch and sequence. Under another producer id the same records are new to it, and it stores them whether or not it has them already.",
 	analysis.BlindRetry:         "A batch without a producer id carries nothing that a broker could recognise a retry by, so each send that is appended is stored.",
 	analysis.BrokerDedupFailure: "Both sends carry the same producer id, epoch and sequence. A leader that holds the producer's last five batches recognises the second one; this leader stored it.",
 	analysis.MisroutedBatch:     "The CRC of a batch covers neither topic nor partition, so a broker stores a batch wherever the request puts it.",
@@ -191,6 +194,9 @@ func (v *view) sure(f *analysis.Finding) string {
 			return "Probable: " + because + ". The offsets seen around the gap leave exactly the place of these records, and nothing else was seen to fill it."
 		}
 		return "Probable: " + because + ". Each copy was appended; that each was committed was not seen."
+	}
+	if slices.Contains(f.Doubts, earlierSendHidden) {
+		return "Possible: " + because + ". The sends of the first copy that were seen were refused; an earlier one may lie outside of the capture."
 	}
 	return "Possible: " + because + ". Whether the first copy was appended was not seen."
 }

@@ -45,7 +45,7 @@ func (s *scene) mermaid(f *analysis.Finding) string {
 		if kind == "" {
 			kind = "participant"
 		}
-		fmt.Fprintf(&b, "    %s L%d as %s\n", kind, i, strings.TrimSpace(l.title()+" "+mermaidText(l.label())))
+		fmt.Fprintf(&b, "    %s L%d as %s\n", kind, i, strings.TrimSpace(l.title()+" "+mermaidText(trim(l.label()))))
 	}
 	for i := range s.acts {
 		if i == s.cut && s.left > 0 {

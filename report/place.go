@@ -88,6 +88,14 @@ func span(first, last int64) string {
 	return fmt.Sprintf("%d–%d", first, last)
 }
 
+// spanOf is "offset 7" or "offsets 7–9".
+func spanOf(one string, first, last int64) string {
+	if last != first {
+		one += "s"
+	}
+	return one + " " + span(first, last)
+}
+
 // clock is the time of day, in milliseconds and UTC.
 func clock(t pcap.Timestamp) string { return t.Time().Format("15:04:05.000") }
 
