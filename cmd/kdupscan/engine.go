@@ -165,6 +165,9 @@ func (e *engine) tryTake() *chunk {
 	return newChunk()
 }
 
+// busy reports whether the engine has enough to do, so that a chunk may as well be filled.
+func (e *engine) busy() bool { return len(e.ordered) >= chunksAhead }
+
 // send gives a chunk away. It never waits.
 func (e *engine) send(c *chunk) {
 	c.pending.Add(len(e.queues))

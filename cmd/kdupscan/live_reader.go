@@ -136,12 +136,15 @@ func (r *liveReader) tick() {
 		r.narrow.tick(now)
 	}
 	if r.tape != nil {
-		r.tape.send()
+		r.tape.tick()
 	}
-	if !r.take() {
-		return // all are on their way
+	report := r.wanted.Load()
+	look := report || now.Sub(r.viewed) >= viewEvery
+	if !look && r.engine.busy() || !r.take() {
+		return
 	}
-	if report := r.wanted.Swap(false); report || now.Sub(r.viewed) >= viewEvery {
+	if look {
+		r.wanted.CompareAndSwap(report, false)
 		r.viewed = now
 		r.chunk.view = &view{captures: r.source.Captures(), read: r.notes(), report: report}
 		r.lookAtInterfaces()

@@ -30,8 +30,8 @@ type liveRun struct {
 	secrets *secrets
 	source  io.Closer
 	frames  pcap.Source
-	network pcap.Live     // nil when captures are read
-	stream  *stream       // nil when an interface or a regular file is read
+	network pcap.Live // nil when captures are read
+	stream  *stream   // nil when an interface or a regular file is read
 	engine  *engine
 	reader  *liveReader
 	monitor *monitor
@@ -107,6 +107,7 @@ func (l *liveRun) build() {
 	l.engine.merged = l.monitor.merged
 	if o.record.dir != "" {
 		l.tape = newTape(o.record, l.recordedFile(), b.reels(), l.outlets.say)
+		l.tape.waits = l.network == nil
 		l.outlets.keep = l.tape.keep
 	}
 	r := &liveReader{source: l.frames, engine: l.engine, tape: l.tape, ports: o.ports, found: make(notes), say: l.outlets.say, secrets: l.secrets}

@@ -20,8 +20,8 @@ const outletsQueue = 256
 type outlets struct {
 	options *liveOptions
 	stderr  io.Writer
-	alerts  *alertsFile // nil: none
-	hook    *hook       // nil: none
+	alerts  *alertsFile   // nil: none
+	hook    *hook         // nil: none
 	keep    func(keepJob) // nil: nothing is recorded
 
 	jobs    chan func()

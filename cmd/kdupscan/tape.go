@@ -32,6 +32,7 @@ type tape struct {
 	reel       *reel // being filled, or nil
 	keeps      chan keepJob
 	done       chan struct{}
+	waits      bool          // add may wait for the disk
 	retry      time.Duration // retryEvery but in tests
 
 	failedAt time.Time // zero: recording
@@ -85,24 +86,42 @@ func (t *tape) stop(deadline time.Time) {
 	}
 }
 
-// add takes a packet; it never waits.
+// add takes a packet.
 func (t *tape) add(f *pcap.Frame) {
 	if t.reel != nil && (len(t.reel.frames) == reelFrames || len(t.reel.data)+len(f.Data) > reelBytes && len(t.reel.frames) > 0) {
 		t.send()
 	}
-	if t.reel == nil {
-		select {
-		case t.reel = <-t.free:
-		default:
-			t.counts.queueFull.Add(1)
-			return
-		}
+	if !t.take() {
+		t.counts.queueFull.Add(1)
+		return
 	}
 	copied := *f
 	from := len(t.reel.data)
 	t.reel.data = append(t.reel.data, f.Data...)
 	copied.Data = t.reel.data[from:len(t.reel.data):len(t.reel.data)]
 	t.reel.frames = append(t.reel.frames, copied)
+}
+
+// take makes sure that there is a reel to fill, and reports whether there is.
+func (t *tape) take() bool {
+	switch {
+	case t.reel != nil:
+	case t.waits:
+		t.reel = <-t.free
+	default:
+		select {
+		case t.reel = <-t.free:
+		default:
+		}
+	}
+	return t.reel != nil
+}
+
+// tick passes on what has been gathered, unless there is enough to do.
+func (t *tape) tick() {
+	if len(t.full) == 0 {
+		t.send()
+	}
 }
 
 // send passes on what has been gathered.
@@ -232,4 +251,3 @@ func (t *tape) look() {
 	t.counts.bytes.Store(t.recorder.Size())
 	t.counts.kept.Store(t.recorder.KeptSize())
 }
-
