@@ -51,6 +51,9 @@ func (j *judgement) countAnswers(b *batch) {
 			j.counts.Rejected++
 		}
 	}
+	if b.hasSeenOK || len(b.views) > 0 {
+		return // which spares nearly all batches the search for their fate
+	}
 	f := b.fate()
 	if f.grade == unknown && !f.acknowledged && b.sends[0].sent.Acks != 0 && !b.p.cameAgain(b) {
 		j.counts.Unacknowledged++

@@ -96,10 +96,20 @@ func (j *judgement) judge(p *partition) []group {
 	return chains.groups()
 }
 
-// divide gives the parts of a history to the partitions they belong to.
+// divide gives the parts of a history to the partitions they belong to: one, unless the topic's name had several lives.
 func (j *judgement) divide(h *history) {
 	topics := j.c.topics
 	cluster := topics.cluster(h.key.server, h.key.topic)
+	if topics.livesOnce(h.key.topic) {
+		p := j.partition(cluster, h.key, 0)
+		p.sends, p.torn = append(p.sends, h.sends...), append(p.torn, h.torn...)
+		for _, offset := range h.offsets {
+			p.sightings = append(p.sightings, h.sightings[offset]...)
+		}
+		p.marks, p.leaders, p.forgotten = append(p.marks, h.marks...), append(p.leaders, h.leaders...), append(p.forgotten, h.forgotten...)
+		p.addAborted(h)
+		return
+	}
 	at := func(t pcap.Timestamp) *partition { return j.partition(cluster, h.key, t) }
 	for _, s := range h.sends {
 		p := at(s.sent.At.Time)
@@ -127,8 +137,11 @@ func (j *judgement) divide(h *history) {
 		p := at(f.at)
 		p.forgotten = append(p.forgotten, f)
 	}
+	at(0).addAborted(h)
+}
+
+func (p *partition) addAborted(h *history) {
 	for a := range h.aborted {
-		p := at(0)
 		p.aborted[a] = true
 	}
 }

@@ -20,26 +20,53 @@ type exchange struct {
 // mergeLegs makes one send of a request that was captured on several connections (VERDICTS section 5, 2): NAT keeps the TCP
 // sequence numbers; a proxy passes a request on while the first connection still waits for its answer.
 func mergeLegs(sends []*send) []*send {
+	again := sentAgain(sends)
+	if len(again) == 0 {
+		return sends
+	}
 	latest := map[exchange]*send{}
 	kept := sends[:0:0]
 	for _, s := range sends {
-		r := s.sent.Request
-		if r == nil {
+		key, ok := s.exchange()
+		if !ok || !again[key] {
 			kept = append(kept, s)
 			continue
 		}
-		key := exchange{r.CorrelationID, r.ClientID, s.sent.Batch.CRC, s.sent.Batch.Size}
 		if first := latest[key]; first != nil && sameExchange(first, s) {
-			whole := *first
-			whole.legs = append(append([]*send{}, first.legs...), s)
-			*first = whole
+			first.legs = append(first.legs, s)
 			continue
 		}
-		fresh := *s
+		fresh := *s // the history stays as it is
+		fresh.legs = nil
 		latest[key] = &fresh
 		kept = append(kept, &fresh)
 	}
 	return kept
+}
+
+func (s *send) exchange() (exchange, bool) {
+	r := s.sent.Request
+	if r == nil {
+		return exchange{}, false
+	}
+	return exchange{r.CorrelationID, r.ClientID, s.sent.Batch.CRC, s.sent.Batch.Size}, true
+}
+
+// sentAgain returns the exchanges that several sends may share.
+func sentAgain(sends []*send) map[exchange]bool {
+	seen := newFilter(len(sends))
+	var again map[exchange]bool
+	for _, s := range sends {
+		key, ok := s.exchange()
+		if !ok || !seen.add(kafka.Fingerprint{Lo: uint64(key.crc) * 0x9e3779b97f4a7c15 >> 16, Hi: (uint64(key.crc) ^ uint64(key.correlationID)<<32) * 0xc2b2ae3d27d4eb4f >> 16}) {
+			continue
+		}
+		if again == nil {
+			again = map[exchange]bool{}
+		}
+		again[key] = true
+	}
+	return again
 }
 
 func sameExchange(first, s *send) bool {

@@ -141,7 +141,7 @@ func (b *batch) suspect(following []*batch, top map[int64]int16) bool {
 		if later.first.Time >= b.seenOK || len(later.sends) == 0 {
 			return false
 		}
-		if later.id.producer != b.id.producer || later.id.epoch != b.id.epoch {
+		if later.id.producer != b.id.producer && sameClient(b, later) || later.id.producer == b.id.producer && later.id.epoch != b.id.epoch {
 			return true
 		}
 	}

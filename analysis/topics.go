@@ -142,6 +142,11 @@ func (t *topics) resolve(cluster string, topic kafka.Topic, at pcap.Timestamp) k
 	return topic
 }
 
+// livesOnce reports whether a topic means the same at any time.
+func (t *topics) livesOnce(topic kafka.Topic) bool {
+	return topic.ID != [16]byte{} || len(t.ids[topic.Name]) <= 1 && len(t.removals[topic.Name]) == 0
+}
+
 func (t *topics) lives(cluster, name string) []incarnation {
 	var lives []incarnation
 	for _, life := range t.ids[name] {
