@@ -26,7 +26,7 @@ func hashKey(captures []pcap.Capture) []byte {
 func payloadHash(key []byte, p kafka.Payload) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write(binary.BigEndian.AppendUint32(nil, uint32(p.Size)))
-	mac.Write(binary.BigEndian.AppendUint64(nil, p.Hash))
+	mac.Write(binary.BigEndian.AppendUint32(nil, p.Hash))
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 

@@ -70,7 +70,7 @@ func seedIncident() *analysis.Result {
 	}
 	record := func(i int64) analysis.DuplicateRecord {
 		return analysis.DuplicateRecord{Offsets: []analysis.RecordOffset{{Offset: 71229 + i}, {Offset: 71231 + i}}, Timestamp: 1732117031646 + i,
-			Key: kafka.Payload{Size: -1}, Value: kafka.Payload{Size: 9, Hash: uint64(100 + i)},
+			Key: kafka.Payload{Size: -1}, Value: kafka.Payload{Size: 9, Hash: uint32(100 + i)},
 			Preview: &kafka.Preview{Value: []byte("\x1b[2J order")}}
 	}
 	return &analysis.Result{
@@ -97,6 +97,13 @@ func seedIncident() *analysis.Result {
 		Producers: []analysis.Producer{{ProducerID: 7078, Epochs: []int16{0, 1}, ClientID: "rdkafka", HasClientID: true, Software: "librdkafka 2.6.1",
 			Addresses: []netip.AddrPort{netip.MustParseAddrPort("10.20.0.5:51844")}}},
 	}
+}
+
+// untroubled has the traffic of seedIncident and no finding.
+func untroubled() *analysis.Result {
+	r := seedIncident()
+	r.Findings = nil
+	return r
 }
 
 // hostile is a name with what a terminal, a Markdown renderer or a reader's eye could be tricked with.

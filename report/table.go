@@ -58,7 +58,7 @@ func (v *view) headline() string {
 	case v.verdict == analysis.Clean && v.hidden():
 		return "No record stands twice in what could be seen; what could not be seen is listed below."
 	case v.verdict == analysis.Clean:
-		return "No record stands twice."
+		return "No record stands twice in what was captured."
 	case len(v.findings) == 1:
 		f := v.findings[0]
 		return fmt.Sprintf("%s in %s (%s): %s", standTwice(f.RecordCount, f.Verdict), places(f), verdictName(f.Verdict), causeText(f))
