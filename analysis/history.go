@@ -137,6 +137,9 @@ func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) bool {
 		}
 	}
 	fresh := s == nil
+	if fresh && len(h.sightings[b.BaseOffset]) == maxRivals {
+		return false // no log holds so many batches at one offset
+	}
 	if fresh {
 		s = &sighting{batch: b, topic: o.Topic, link: l, order: order, leaderEpoch: b.PartitionLeaderEpoch}
 		if len(h.sightings[b.BaseOffset]) == 0 {
