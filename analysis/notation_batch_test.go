@@ -132,7 +132,7 @@ func (s *script) recordsInto(b *kafka.Batch, body string) error {
 		}
 		b.Records = append(b.Records, kafka.Record{
 			Content: content(letter), Timestamp: epochMillis + at, Delta: delta,
-			Key: kafka.Payload{Size: 1, Hash: uint64(letter)}, Value: kafka.Payload{Size: 3, Hash: uint64(letter) << 8},
+			Key: kafka.Payload{Size: 1, Hash: uint32(letter)}, Value: kafka.Payload{Size: 3, Hash: uint32(letter) << 8},
 		})
 	}
 	if delta == 0 {

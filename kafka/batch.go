@@ -6,7 +6,7 @@ type Fingerprint struct{ Hi, Lo uint64 }
 // Payload describes a key or a value without its bytes.
 type Payload struct {
 	Size int32 // bytes; -1: null
-	Hash uint64
+	Hash uint32
 }
 
 // Record is one record of a batch.
