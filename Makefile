@@ -30,5 +30,12 @@ bench:
 update:
 	go test ./report ./cmd/kdupscan ./kafka/kafkatest -update
 
+# Real brokers and clients; see lab/README.md for what it needs.
+lab:
+	cd lab && go build -o ../bin/lab . && ../bin/lab
+
+lab-docs:
+	cd lab && go build -o ../bin/lab . && ../bin/lab -matrix ../docs/lab.md
+
 ci:
 	.ci/run

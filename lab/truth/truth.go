@@ -1,0 +1,171 @@
+package truth
+
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/lab/cluster"
+	"github.com/kdupscan/kdupscan/lab/proxy"
+)
+
+// Truth is what is true of a scenario.
+type Truth struct {
+	Log        []cluster.Batch
+	Duplicates []Duplicate // in order of partition and first offset
+	Counts     Counts
+}
+
+// Duplicate is one record that stands at several offsets.
+type Duplicate struct {
+	Topic     string
+	Partition int32
+	Value     string
+	Offsets   []int64 // of the copies, in the order of the log
+	Cause     string
+	Trigger   *Trigger // nil: no answer forced it
+	Group     Group
+}
+
+// Group is what the records of one fault have in common: the partition and both identities, or without producer ids, both
+// batches.
+type Group struct {
+	Partition          int32
+	From, To           int64 // producer ids, or base offsets
+	FromEpoch, ToEpoch int16
+}
+
+// Trigger is the answer that made a producer change its epoch or producer id.
+type Trigger struct {
+	Error     int16
+	Topic     string
+	Partition int32
+}
+
+// Counts are what the report calls by these names.
+type Counts struct {
+	Appended     int64 `json:"appended"`
+	Deduplicated int64 `json:"deduplicated"`
+	Rejected     int64 `json:"rejected"`
+	EpochBumps   int64 `json:"epoch_bumps"`
+}
+
+// Of finds the truth in a log and a journal. Epochs of a transactional producer rise with its transactions, which is no bump.
+func Of(log []cluster.Batch, journal []proxy.Batch, transactional bool) *Truth {
+	t := &Truth{Log: log, Counts: count(journal)}
+	if transactional {
+		t.Counts.EpochBumps = 0
+	}
+	type place struct {
+		batch  *cluster.Batch
+		offset int64
+		time   int64
+	}
+	type record struct {
+		partition int32
+		value     string
+	}
+	places := make(map[record][]place)
+	var order []record
+	for i := range log {
+		b := &log[i]
+		if b.Control || b.Aborted {
+			continue
+		}
+		for j, stored := range b.Records {
+			r := record{b.Partition, stored.Value}
+			if places[r] == nil {
+				order = append(order, r)
+			}
+			places[r] = append(places[r], place{b, b.BaseOffset + int64(j), stored.Timestamp})
+		}
+	}
+	for _, r := range order {
+		if len(places[r]) < 2 {
+			continue
+		}
+		first, second := places[r][0].batch, places[r][1].batch
+		d := Duplicate{Topic: first.Topic, Partition: r.partition, Value: r.value, Cause: cause(first, second, places[r][0].time != places[r][1].time), Group: groupOf(first, second)}
+		for _, p := range places[r] {
+			d.Offsets = append(d.Offsets, p.offset)
+		}
+		if d.Cause == "epoch-bump" || d.Cause == "new-producer-id" {
+			d.Trigger = trigger(first, second, journal)
+		}
+		t.Duplicates = append(t.Duplicates, d)
+	}
+	return t
+}
+
+func groupOf(first, second *cluster.Batch) Group {
+	if first.ProducerID < 0 {
+		return Group{Partition: first.Partition, From: first.BaseOffset, To: second.BaseOffset, FromEpoch: -1, ToEpoch: -1}
+	}
+	return Group{first.Partition, first.ProducerID, second.ProducerID, first.ProducerEpoch, second.ProducerEpoch}
+}
+
+// cause tells from the identities of two copies why a client whose application sends every value once wrote both. A client
+// that stamps a record anew when it tries again (sarama does where its application gives no time) does what an application
+// would that sends it again: the wire cannot tell them apart.
+func cause(first, second *cluster.Batch, restamped bool) string {
+	switch {
+	case restamped:
+		return "application-resend"
+	case first.ProducerID < 0:
+		return "blind-retry"
+	case first.ProducerID != second.ProducerID:
+		return "new-producer-id"
+	case first.ProducerEpoch != second.ProducerEpoch:
+		return "epoch-bump"
+	case first.BaseSequence == second.BaseSequence:
+		return "broker-dedup-failure"
+	default:
+		return "application-resend"
+	}
+}
+
+// bumping are the errors after which an idempotent producer gives up its epoch: UNKNOWN_SERVER_ERROR, CORRUPT_MESSAGE,
+// OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNKNOWN_PRODUCER_ID, INVALID_RECORD.
+var bumping = []int16{-1, 2, 45, 47, 59, 87}
+
+// trigger is the first answer to the old identity that forces a bump, if it came before the new identity's first batch.
+func trigger(first, second *cluster.Batch, journal []proxy.Batch) *Trigger {
+	var found *proxy.Batch
+	for i := range journal {
+		switch b := &journal[i]; {
+		case b.ProducerID == second.ProducerID && b.ProducerEpoch == second.ProducerEpoch:
+			if found == nil || found.AnsweredAt.After(b.SentAt) {
+				return nil
+			}
+			return &Trigger{Error: found.Error, Topic: found.Topic, Partition: found.Partition}
+		case b.ProducerID != first.ProducerID, b.ProducerEpoch != first.ProducerEpoch, !b.Answered, !slices.Contains(bumping, b.Error):
+		case found == nil || b.AnsweredAt.Before(found.AnsweredAt):
+			found = b
+		}
+	}
+	return nil
+}
+
+// count counts the answers that clients were sent.
+func count(journal []proxy.Batch) (c Counts) {
+	type epoch struct {
+		producer int64
+		epoch    int16
+	}
+	epochs, producers := make(map[epoch]bool), make(map[int64]bool)
+	for _, b := range journal {
+		if b.ProducerID >= 0 {
+			epochs[epoch{b.ProducerID, b.ProducerEpoch}] = true
+			producers[b.ProducerID] = true
+		}
+		switch {
+		case !b.Answered:
+		case b.Error == 0 && b.AppendTime < 0:
+			c.Appended++
+		case b.Error == 0: // a time of append on a topic with the clients' times marks a retry that was recognised
+			c.Deduplicated++
+		case b.Offset < 0:
+			c.Rejected++
+		}
+	}
+	c.EpochBumps = int64(len(epochs) - len(producers))
+	return c
+}
