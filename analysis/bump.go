@@ -176,19 +176,19 @@ func (j *judgement) cameAgain(s *send) bool {
 // lossTrigger finds the last connection that ended with a request of the old identity unanswered.
 func lossTrigger(old []*send, at pcap.Timestamp) *Trigger {
 	var lost *send
+	var last pcap.Ref
 	for _, s := range old {
-		l := s.link
-		if s.sent.Acks == 0 || s.reply() != nil || !l.lost() || l.closed.Time > at {
+		if s.sent.Acks == 0 || s.reply() != nil || !s.link.lostBy(at) {
 			continue
 		}
-		if lost == nil || l.closed.Time > lost.link.closed.Time {
-			lost = s
+		if end, _ := s.link.lost(); lost == nil || end.Time > last.Time {
+			lost, last = s, end
 		}
 	}
 	if lost == nil {
 		return nil
 	}
-	return &Trigger{Kind: TriggerConnectionLost, Topic: lost.sent.Topic, Partition: lost.sent.Partition, At: positionOf(lost.link, lost.link.closed)}
+	return &Trigger{Kind: TriggerConnectionLost, Topic: lost.sent.Topic, Partition: lost.sent.Partition, At: positionOf(lost.link, last)}
 }
 
 // newProducerTrigger names what comes with another producer id when nothing forced it: the InitProducerId exchange, or the end
@@ -198,8 +198,9 @@ func newProducerTrigger(from *batch, grant *kafka.ProducerGranted, at pcap.Times
 		return &Trigger{Kind: TriggerInitProducerID, Partition: -1, At: position(&grant.Seen)}
 	}
 	for i := len(from.sends) - 1; i >= 0; i-- {
-		if l := from.sends[i].link; l.lost() && l.closed.Time <= at {
-			return &Trigger{Kind: TriggerConnectionLost, Partition: -1, At: positionOf(l, l.closed)}
+		if l := from.sends[i].link; l.lostBy(at) {
+			end, _ := l.lost()
+			return &Trigger{Kind: TriggerConnectionLost, Partition: -1, At: positionOf(l, end)}
 		}
 	}
 	return nil

@@ -166,7 +166,7 @@ func (b *batch) failedBefore(t pcap.Timestamp) bool {
 		if s.heardBy(t) {
 			continue
 		}
-		if s.link.lost() && s.link.closed.Time <= t {
+		if s.link.lostBy(t) {
 			return true
 		}
 	}

@@ -74,7 +74,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 			s.unread = true
 		}
 	case *kafka.PartitionFetched:
-		l.fetches(o.Topic)
+		c.topics.fetched(l.client(), o.Topic)
 		c.history(o.Link, o.Topic, o.Partition).fetched(o)
 	case *kafka.BatchFetched:
 		c.sighted(l, o)
@@ -93,7 +93,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 	case *kafka.TransactionEnded:
 		c.producers.ended(o)
 	case *kafka.OffsetCommitted:
-		l.commits(o)
+		c.topics.committed(l.client(), o)
 	case *kafka.OffsetListed, *kafka.EpochEnd:
 		// They bound no copy that the rules of verdicts use.
 	}
@@ -136,7 +136,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	h.watch(o.Batch)
 	if o.Acks != 0 {
 		c.requests[o.Request] = append(c.requests[o.Request], s)
-		l.asked(o.Request)
+		l.asked(o.Request, func(old *kafka.Request) { delete(c.requests, old) })
 	}
 	c.grew(h, s.cost())
 }
@@ -181,7 +181,7 @@ func (c *Correlator) acked(o *kafka.AnswerAcked) {
 }
 
 func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
-	l.closed, l.reason = o.At, o.Reason
+	l.closed, l.reason, l.serverDone = o.At, o.Reason, o.ServerDone
 	for r := range l.open {
 		for _, s := range c.requests[r] {
 			s.of.troubled, s.of.changed = true, true

@@ -13,6 +13,7 @@ type link struct {
 	*kafka.Link
 	opened             pcap.Ref
 	closed             pcap.Ref // zero: not seen to end
+	serverDone         pcap.Ref // the server's FIN, zero: none seen
 	reason             reassembly.CloseReason
 	clientID, software string
 	hasClientID        bool
@@ -20,8 +21,6 @@ type link struct {
 	open               map[*kafka.Request]bool // Produce requests whose answer the client has not acknowledged; true: answered
 	unanswered         int                     // of these
 	maxInFlight        int
-	fetched            map[[16]byte]bool // ids of topics fetched without a name
-	committed          map[string]bool   // names of topics whose offsets were committed
 }
 
 // gap is a hole in one direction of a connection.
@@ -48,13 +47,29 @@ func (c *Correlator) link(s *kafka.Seen) *link {
 
 func (l *link) client() client { return client{l.Client.Addr(), l.clientID} }
 
-// lost reports whether the connection ended by the doing of one side, and not with the capture.
-func (l *link) lost() bool {
-	return !l.closed.IsZero() && (l.reason == reassembly.ClosedFIN || l.reason == reassembly.ClosedRST || l.reason == reassembly.Replaced)
+// lost returns when no more answers could come: the server had finished, or the connection had ended by the doing of one side
+// and not with the capture.
+func (l *link) lost() (pcap.Ref, bool) {
+	switch {
+	case !l.serverDone.IsZero():
+		return l.serverDone, true
+	case l.closed.IsZero():
+		return pcap.Ref{}, false
+	}
+	return l.closed, l.reason == reassembly.ClosedFIN || l.reason == reassembly.ClosedRST || l.reason == reassembly.Replaced
 }
 
+// lostBy reports whether that was so by t.
+func (l *link) lostBy(t pcap.Timestamp) bool {
+	at, lost := l.lost()
+	return lost && at.Time <= t
+}
+
+// maxGaps bounds the gaps remembered of one connection. That there are any later than a time is what matters most.
+const maxGaps = 1024
+
 func (l *link) gap(o *kafka.GapSeen) {
-	l.gaps = append(l.gaps, gap{o.At, o.FromClient, o.Hidden})
+	l.gaps = append(newest(l.gaps, maxGaps-1), gap{o.At, o.FromClient, o.Hidden})
 }
 
 // gapBetween reports whether messages of the connection may be hidden in a gap after from and not after to.
@@ -95,10 +110,21 @@ func (l *link) used(o *kafka.BatchSent) {
 	}
 }
 
+// maxOpen bounds the answers of a connection that wait to be acknowledged by TCP. So many in flight are not possible.
+const maxOpen = 4096
+
 // asked counts a Produce request that waits for its answer; a request with several batches is asked several times.
-func (l *link) asked(r *kafka.Request) {
+func (l *link) asked(r *kafka.Request, forget func(*kafka.Request)) {
 	if _, again := l.open[r]; again || !l.closed.IsZero() {
 		return
+	}
+	if len(l.open) >= maxOpen {
+		for old, answered := range l.open {
+			if answered {
+				delete(l.open, old)
+				forget(old)
+			}
+		}
 	}
 	l.open[r] = false
 	l.unanswered++
@@ -111,28 +137,4 @@ func (l *link) replied(r *kafka.Request) {
 		l.open[r] = true
 		l.unanswered--
 	}
-}
-
-// maxTiedTopics bounds what is kept per connection to tie topic ids to names (VERDICTS S8). A tie needs exactly one
-// unresolved id and one unresolved name; a client at this bound uses too many topics for that.
-const maxTiedTopics = 64
-
-func (l *link) fetches(t kafka.Topic) {
-	if t.Name != "" || len(l.fetched) >= maxTiedTopics {
-		return
-	}
-	if l.fetched == nil {
-		l.fetched = map[[16]byte]bool{}
-	}
-	l.fetched[t.ID] = true
-}
-
-func (l *link) commits(o *kafka.OffsetCommitted) {
-	if o.Topic.Name == "" || len(l.committed) >= maxTiedTopics {
-		return
-	}
-	if l.committed == nil {
-		l.committed = map[string]bool{}
-	}
-	l.committed[o.Topic.Name] = true
 }

@@ -71,8 +71,10 @@ func (b *batch) sendEvents(s *send, number int) (request, answer Event) {
 				answer.LeaderID, answer.LeaderEpoch = l.id, l.epoch
 			}
 		}
-	case s.sent.Acks != 0 && s.link.lost():
-		answer = b.event(EventConnectionLost, positionOf(s.link, s.link.closed), number)
+	case s.sent.Acks != 0:
+		if at, lost := s.link.lost(); lost {
+			answer = b.event(EventConnectionLost, positionOf(s.link, at), number)
+		}
 	}
 	return request, answer
 }

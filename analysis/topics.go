@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"bytes"
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ type topics struct {
 	removals    map[string][]pcap.Timestamp // deletions of a name
 	internal    map[string]bool
 	known       map[string]bool // cluster ids
+	uses        map[client]*use
 }
 
 // incarnation is one life of a topic name: deleted and created again, it has another id.
@@ -42,11 +45,12 @@ func newTopics() *topics {
 		removals:    map[string][]pcap.Timestamp{},
 		internal:    map[string]bool{"__consumer_offsets": true, "__transaction_state": true, "__cluster_metadata": true, "__share_group_state": true},
 		known:       map[string]bool{},
+		uses:        map[client]*use{},
 	}
 }
 
 func (t *topics) described(o *kafka.ClusterDescribed) {
-	if o.ClusterID == "" {
+	if o.ClusterID == "" || len(t.clusters) >= maxTopics || len(t.brokers) >= maxTopics || len(t.known) >= maxTopics {
 		return
 	}
 	t.known[o.ClusterID] = true
@@ -67,24 +71,24 @@ func (t *topics) described(o *kafka.ClusterDescribed) {
 }
 
 func (t *topics) named(o *kafka.TopicNamed) {
-	if o.Internal && o.Topic.Name != "" {
+	if o.Internal && o.Topic.Name != "" && len(t.internal) < maxTopics {
 		t.internal[o.Topic.Name] = true
 	}
 	if o.Topic.ID == [16]byte{} || o.Topic.Name == "" {
 		return
 	}
 	t.tie(o.Topic, o.At.Time)
-	if cluster := t.clusters[o.Link.Server]; cluster != "" {
+	if cluster := t.clusters[o.Link.Server]; cluster != "" && len(t.idClusters) < maxTopics {
 		t.idClusters[o.Topic.ID] = cluster
 	}
 }
 
 func (t *topics) tie(topic kafka.Topic, at pcap.Timestamp) {
-	if t.names[topic.ID] == topic.Name {
+	if t.names[topic.ID] == topic.Name || len(t.names) >= maxTopics {
 		return
 	}
 	t.names[topic.ID] = topic.Name
-	t.ids[topic.Name] = append(t.ids[topic.Name], incarnation{topic.ID, at})
+	t.ids[topic.Name] = append(newest(t.ids[topic.Name], maxLives-1), incarnation{topic.ID, at})
 }
 
 func (t *topics) deleted(o *kafka.TopicDeleted) {
@@ -92,8 +96,8 @@ func (t *topics) deleted(o *kafka.TopicDeleted) {
 	if name == "" {
 		name = t.names[o.Topic.ID]
 	}
-	if name != "" {
-		t.removals[name] = append(t.removals[name], o.At.Time)
+	if name != "" && len(t.removals) < maxTopics {
+		t.removals[name] = append(newest(t.removals[name], maxLives-1), o.At.Time)
 	}
 }
 
@@ -186,9 +190,7 @@ func (t *topics) isInternal(topic kafka.Topic) bool {
 // client that fetches one unresolved id and commits offsets under one unresolved name.
 func (t *topics) tieByTraffic(c *Correlator) {
 	t.tieByBatches(c)
-	for _, ties := range c.commitTies() {
-		t.tie(ties.topic, ties.at)
-	}
+	t.tieByUse()
 }
 
 type storedBatch struct {
@@ -248,54 +250,80 @@ type commitTie struct {
 	at    pcap.Timestamp
 }
 
-// commitTies pairs, per client, the only unresolved id fetched with the only unresolved name committed.
-func (c *Correlator) commitTies() []commitTie {
-	type use struct {
-		ids   map[[16]byte]bool
-		names map[string]bool
-		many  bool
+// use is what one client fetches by id alone, and commits by name.
+type use struct {
+	ids   map[[16]byte]bool
+	names map[string]bool
+}
+
+const (
+	// maxTiedTopics bounds what is kept of a client's use. A tie needs exactly one unresolved id and one unresolved name; a
+	// client at this bound uses too many topics for that.
+	maxTiedTopics = 64
+	// maxTiedClients bounds the clients of which it is kept. Ids without names are rare.
+	maxTiedClients = 1 << 14
+	// maxTopics bounds the names, ids and servers known of. A large cluster has some ten thousand topics.
+	maxTopics = 1 << 17
+	// maxLives bounds how often a topic is deleted and created again.
+	maxLives = 1024
+)
+
+func (t *topics) useOf(cl client) *use {
+	u := t.uses[cl]
+	if u == nil && len(t.uses) < maxTiedClients {
+		u = &use{map[[16]byte]bool{}, map[string]bool{}}
+		t.uses[cl] = u
 	}
-	uses := map[client]*use{}
-	var clients []client
-	for _, l := range c.links {
-		if len(l.fetched) == 0 && len(l.committed) == 0 {
+	return u
+}
+
+func (t *topics) fetched(cl client, topic kafka.Topic) {
+	if topic.Name != "" || t.names[topic.ID] != "" {
+		return
+	}
+	if u := t.useOf(cl); u != nil && len(u.ids) < maxTiedTopics {
+		u.ids[topic.ID] = true
+	}
+}
+
+func (t *topics) committed(cl client, o *kafka.OffsetCommitted) {
+	if o.Topic.Name == "" || len(t.ids[o.Topic.Name]) > 0 {
+		return
+	}
+	if u := t.useOf(cl); u != nil && len(u.names) < maxTiedTopics {
+		u.names[o.Topic.Name] = true
+	}
+}
+
+// tieByUse pairs, per client, the only unresolved id fetched with the only unresolved name committed.
+func (t *topics) tieByUse() {
+	var ties []kafka.Topic
+	for _, u := range t.uses {
+		if len(u.ids) == maxTiedTopics || len(u.names) == maxTiedTopics {
 			continue
 		}
-		u := uses[l.client()]
-		if u == nil {
-			u = &use{ids: map[[16]byte]bool{}, names: map[string]bool{}}
-			uses[l.client()] = u
-			clients = append(clients, l.client())
-		}
-		u.many = u.many || len(l.fetched) == maxTiedTopics || len(l.committed) == maxTiedTopics
-		for id := range l.fetched {
-			if c.topics.names[id] == "" {
-				u.ids[id] = true
-			}
-		}
-		for name := range l.committed {
-			if len(c.topics.ids[name]) == 0 {
-				u.names[name] = true
-			}
-		}
-	}
-	slices.SortFunc(clients, func(a, b client) int {
-		if n := a.addr.Compare(b.addr); n != 0 {
-			return n
-		}
-		return strings.Compare(a.id, b.id)
-	})
-	var ties []commitTie
-	for _, cl := range clients {
-		u := uses[cl]
-		if u.many || len(u.ids) != 1 || len(u.names) != 1 {
-			continue
-		}
+		var open []kafka.Topic
 		for id := range u.ids {
-			for name := range u.names {
-				ties = append(ties, commitTie{topic: kafka.Topic{Name: name, ID: id}})
+			if t.names[id] == "" {
+				open = append(open, kafka.Topic{ID: id})
 			}
 		}
+		var names []string
+		for name := range u.names {
+			if len(t.ids[name]) == 0 {
+				names = append(names, name)
+			}
+		}
+		if len(open) == 1 && len(names) == 1 {
+			ties = append(ties, kafka.Topic{Name: names[0], ID: open[0].ID})
+		}
 	}
-	return ties
+	slices.SortFunc(ties, func(a, b kafka.Topic) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	for _, tied := range ties {
+		if t.names[tied.ID] == "" {
+			t.tie(tied, 0)
+		}
+	}
 }

@@ -25,6 +25,7 @@ type conn struct {
 	answers  pairing
 	fetches  fetchSessions
 	closer   closer
+	finished [2]pcap.Ref // the FIN of each direction
 }
 
 // closer remembers who ended the connection.
@@ -58,8 +59,11 @@ func (c *conn) stream(dir reassembly.Direction) *stream {
 }
 
 func (c *conn) handle(e *reassembly.Event) {
-	if e.Kind == reassembly.Finish && !c.closer.seen {
-		c.closer = closer{true, e.Dir}
+	if e.Kind == reassembly.Finish {
+		c.finished[e.Dir] = e.At
+		if !c.closer.seen {
+			c.closer = closer{true, e.Dir}
+		}
 	}
 	if c.guess != nil {
 		if e.Kind == reassembly.Ack {
@@ -118,6 +122,7 @@ func (c *conn) close(e *reassembly.Event) {
 	} else {
 		closed.ByClient = c.closer.seen && c.closer.dir == c.client
 	}
+	closed.ServerDone = c.finished[c.client.Other()]
 	closed.Unanswered = c.answers.unanswered()
 	c.d.stats.Unanswered += int64(len(closed.Unanswered))
 	c.d.emit(closed)

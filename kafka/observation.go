@@ -59,7 +59,8 @@ type LinkOpened struct{ Seen }
 type LinkClosed struct {
 	Seen
 	Reason     reassembly.CloseReason
-	ByClient   bool // the side that sent RST or the first FIN, where one was seen
+	ByClient   bool     // the side that sent RST or the first FIN, where one was seen
+	ServerDone pcap.Ref // the server's FIN, behind which no answer comes; zero: none was seen
 	Unanswered []*Request
 }
 
