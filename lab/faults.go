@@ -64,7 +64,7 @@ var quiet = &fault{name: "no fault", about: "Nothing goes wrong. Every fourth tr
 
 // answerError is an appended batch whose answer carries an error, as after a wait for the followers that failed.
 func answerError(code int16) *fault {
-	text := kerr.ErrorForCode(code).(*kerr.Error).Message
+	text := kerr.TypedErrorForCode(code).Message
 	return &fault{
 		name:  fmt.Sprintf("error %d with the offset", code),
 		about: fmt.Sprintf("One batch is appended and replicated; its answer says %s and the real offset.", text),

@@ -24,6 +24,7 @@ const (
 	once  = "no duplicate"
 	free  = "any outcome"
 	blind = "blind-retry"
+	bump  = "epoch-bump"
 	stamp = "application-resend" // sarama stamps a record anew at some retries, which looks like an application's
 	skip  = ""                   // not played
 )
@@ -56,8 +57,8 @@ var table = []struct {
 	{late, plain, [5]string{blind, blind, blind, blind, once}},
 	{late, idempotent, [5]string{once, once, once, once, once}},
 	{quiet, transactional, [5]string{once, once, once, once, once}},
-	{outOfOrderElsewhere, idempotent, [5]string{free, free, free, free, free}},
-	{lostElsewhere, idempotent, [5]string{free, free, free, free, free}},
+	{outOfOrderElsewhere, idempotent, [5]string{once, once, once, once, once}},
+	{lostElsewhere, idempotent, [5]string{bump, bump, once, once, once}},
 	{leaderMoved, plain, [5]string{blind, blind, blind, blind, stamp}},
 	{leaderMoved, idempotent, [5]string{once, once, once, once, once}},
 	{leaderMovedToPaused, idempotent, [5]string{free, free, free, skip, skip}},
