@@ -75,11 +75,11 @@ func (c *Correlator) Observe(o kafka.Observation) {
 		}
 	case *kafka.PartitionFetched:
 		c.topics.fetched(l.client(), o.Topic)
-		c.history(o.Link, o.Topic, o.Partition).fetched(o)
+		c.history(o.Link, o.Topic, o.Partition, o.At).fetched(o)
 	case *kafka.BatchFetched:
 		c.sighted(l, o)
 	case *kafka.LeaderNamed:
-		c.history(o.Link, o.Topic, o.Partition).leaderNamed(position(&o.Seen), o.LeaderID, o.LeaderEpoch)
+		c.history(o.Link, o.Topic, o.Partition, o.At).leaderNamed(position(&o.Seen), o.LeaderID, o.LeaderEpoch)
 	case *kafka.ClusterDescribed:
 		c.topics.described(o)
 	case *kafka.TopicNamed:
@@ -87,7 +87,9 @@ func (c *Correlator) Observe(o kafka.Observation) {
 	case *kafka.TopicDeleted:
 		c.topics.deleted(o)
 	case *kafka.ProducerGranted:
+		known := len(c.producers.byID)
 		c.producers.granted(l, o)
+		c.used(int64(len(c.producers.byID)-known) * producerCost)
 	case *kafka.TransactionEnding:
 		c.producers.ending(o)
 	case *kafka.TransactionEnded:
@@ -126,7 +128,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	if o.Batch == nil || o.Batch.LastOffsetDelta < 0 {
 		return
 	}
-	h := c.history(o.Link, o.Topic, o.Partition)
+	h := c.history(o.Link, o.Topic, o.Partition, o.At)
 	s := &send{sent: o, of: h, link: l, order: c.arrivals}
 	if o.Torn {
 		h.torn = append(h.torn, s)
@@ -201,7 +203,7 @@ func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
 	if o.Batch.BaseOffset < 0 || o.Batch.BaseOffset > maxOffset || !evidence(o.Batch) {
 		return
 	}
-	h := c.history(o.Link, o.Topic, o.Partition)
+	h := c.history(o.Link, o.Topic, o.Partition, o.At)
 	if h.sight(o, l, c.arrivals) {
 		h.changed = true
 		c.grew(h, sightingCost+int64(len(o.Batch.Records))*recordCost)
@@ -209,7 +211,7 @@ func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
 	c.producers.sighted(o)
 }
 
-func (c *Correlator) history(l *kafka.Link, t kafka.Topic, partition int32) *history {
+func (c *Correlator) history(l *kafka.Link, t kafka.Topic, partition int32, at pcap.Ref) *history {
 	key := historyKey{server: l.Server, topic: t, partition: partition}
 	h := c.histories[key]
 	if h == nil {
@@ -217,6 +219,7 @@ func (c *Correlator) history(l *kafka.Link, t kafka.Topic, partition int32) *his
 		c.histories[key] = h
 		c.inOrder = append(c.inOrder, h)
 	}
+	h.seen = max(h.seen, at.Time)
 	return h
 }
 

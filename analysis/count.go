@@ -23,6 +23,7 @@ func (j *judgement) count() {
 			j.repeats = append(j.repeats, ApplicationRepeat{p.topic, p.number, p.repeats})
 		}
 	}
+	j.counts.EpochBumps += j.c.producers.bumps
 	for _, pr := range j.c.producers.byID {
 		j.counts.EpochBumps += pr.bumps
 	}

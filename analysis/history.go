@@ -28,6 +28,7 @@ type history struct {
 
 	forgotten []forgotten // what stood where, of history that was dropped
 	cost      int64
+	seen      pcap.Timestamp // the last observation
 
 	troubled     bool     // something went wrong here: a batch may be sent again
 	changed      bool     // since alerts were last looked for

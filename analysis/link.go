@@ -39,8 +39,9 @@ type client struct {
 func (c *Correlator) link(s *kafka.Seen) *link {
 	l := c.links[s.Link]
 	if l == nil {
-		l = &link{Link: s.Link, opened: s.At, open: map[*kafka.Request]bool{}}
+		l = &link{Link: s.Link, opened: s.At}
 		c.links[s.Link] = l
+		c.used(linkCost)
 	}
 	return l
 }
@@ -125,6 +126,9 @@ func (l *link) asked(r *kafka.Request, forget func(*kafka.Request)) {
 				forget(old)
 			}
 		}
+	}
+	if l.open == nil {
+		l.open = map[*kafka.Request]bool{}
 	}
 	l.open[r] = false
 	l.unanswered++

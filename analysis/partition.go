@@ -86,6 +86,14 @@ type view struct {
 
 func (b *batch) idempotent() bool { return b.id.producer >= 0 }
 
+// lastSequence returns the sequence of the last record; without a producer id the base sequence (-1 or 0) stands for none.
+func (b *batch) lastSequence() int32 {
+	if !b.idempotent() {
+		return b.id.base
+	}
+	return b.id.last
+}
+
 func (b *batch) count() int32 { return b.info.LastOffsetDelta + 1 }
 
 func (p *partition) internal() bool {

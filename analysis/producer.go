@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -10,26 +11,27 @@ import (
 
 // producers knows the producer ids, who uses them and how their epochs rose.
 type producers struct {
-	byID map[int64]*producer
+	byID  map[int64]*producer
+	gone  []Producer // that were let go of
+	bumps int64      // theirs
 }
 
 // producer is one producer id. Everything in it is in the order of observation.
 type producer struct {
 	id            int64
-	epochs        map[int16]pcap.Ref // first sight in a Produce request, a grant or a Fetch answer
-	top           int16              // highest epoch sent; -1 none
-	bumps         int64              // rises that are neither a transaction's end nor a start
-	granted       map[int16]bool     // epochs given by a transaction's end or by InitProducerId at a start
+	epochs        []int16 // in the order of their first sight in a Produce request or a grant
+	top           int16   // highest epoch sent; -1 none
+	bumps         int64   // rises that are neither a transaction's end nor a start
+	granted       []int16 // epochs given by a transaction's end or by InitProducerId at a start, the latest
 	grants        []*kafka.ProducerGranted
 	endings       []*kafka.TransactionEnding
-	ends          []*kafka.TransactionEnded
 	markers       []marker
 	knownMarkers  map[marker]bool
 	transactional *string
 	links         []*link // that sent with this id
-	clients       map[client]bool
 	hasClientID   bool
 	clientID      string
+	used          pcap.Timestamp // when it was last seen
 }
 
 // marker is a transaction marker that stands in a log.
@@ -46,15 +48,16 @@ func newProducers() *producers { return &producers{byID: map[int64]*producer{}} 
 func (p *producers) get(id int64) *producer {
 	have := p.byID[id]
 	if have == nil {
-		have = &producer{id: id, top: -1, epochs: map[int16]pcap.Ref{}, granted: map[int16]bool{}, knownMarkers: map[marker]bool{}, clients: map[client]bool{}}
+		have = &producer{id: id, top: -1}
 		p.byID[id] = have
 	}
 	return have
 }
 
 func (pr *producer) saw(epoch int16, at pcap.Ref) {
-	if _, known := pr.epochs[epoch]; !known {
-		pr.epochs[epoch] = at
+	pr.used = max(pr.used, at.Time)
+	if !slices.Contains(pr.epochs, epoch) {
+		pr.epochs = append(newest(pr.epochs, maxEpochs-1), epoch)
 	}
 }
 
@@ -68,12 +71,26 @@ func (p *producers) sent(l *link, o *kafka.BatchSent) {
 		pr.transactional = o.TransactionalID
 	}
 	if e := o.Batch.ProducerEpoch; e > pr.top {
-		if pr.top >= 0 && !pr.granted[e] {
+		if pr.top >= 0 && !slices.Contains(pr.granted, e) {
 			pr.bumps++
 		}
 		pr.top = e
 	}
 	pr.use(l)
+}
+
+// grant notes that an epoch was given and is no bump.
+func (pr *producer) grant(epoch int16) {
+	const recent = 16 // a producer uses an epoch soon after it was given, or never
+	pr.granted = append(newest(pr.granted, recent-1), epoch)
+}
+
+// trimmed keeps a list of transaction ends or grants from growing for ever.
+func trimmed[T any](all []T) []T {
+	if len(all) < 2*maxEnds {
+		return all
+	}
+	return newest(all, maxEnds)
 }
 
 func (pr *producer) use(l *link) {
@@ -83,7 +100,6 @@ func (pr *producer) use(l *link) {
 	if !slices.Contains(pr.links, l) {
 		pr.links = append(newest(pr.links, maxLinks-1), l)
 	}
-	pr.clients[l.client()] = true
 	if l.hasClientID {
 		pr.clientID, pr.hasClientID = l.clientID, true
 	}
@@ -93,7 +109,8 @@ func (pr *producer) use(l *link) {
 // bump (KIP-360), which the first batch of the new epoch counts.
 func (p *producers) granted(l *link, o *kafka.ProducerGranted) {
 	if o.OldProducerID >= 0 {
-		p.get(o.OldProducerID).grants = append(p.get(o.OldProducerID).grants, o)
+		old := p.get(o.OldProducerID)
+		old.grants = append(trimmed(old.grants), o)
 	}
 	if o.ErrorCode != 0 || o.ProducerID < 0 {
 		return
@@ -101,8 +118,8 @@ func (p *producers) granted(l *link, o *kafka.ProducerGranted) {
 	pr := p.get(o.ProducerID)
 	pr.saw(o.ProducerEpoch, o.At)
 	if o.OldProducerID != o.ProducerID {
-		pr.granted[o.ProducerEpoch] = true
-		pr.grants = append(pr.grants, o)
+		pr.grant(o.ProducerEpoch)
+		pr.grants = append(trimmed(pr.grants), o)
 	}
 	if o.TransactionalID != nil {
 		pr.transactional = o.TransactionalID
@@ -113,7 +130,8 @@ func (p *producers) granted(l *link, o *kafka.ProducerGranted) {
 func (p *producers) ending(o *kafka.TransactionEnding) {
 	if o.ProducerID >= 0 {
 		pr := p.get(o.ProducerID)
-		pr.endings = append(pr.endings, o)
+		pr.endings = append(trimmed(pr.endings), o)
+		pr.used = max(pr.used, o.At.Time)
 		if !o.Marker && pr.transactional == nil {
 			id := o.TransactionalID
 			pr.transactional = &id
@@ -125,9 +143,8 @@ func (p *producers) ended(o *kafka.TransactionEnded) {
 	if o.ProducerID < 0 {
 		return
 	}
-	p.get(o.ProducerID).ends = append(p.get(o.ProducerID).ends, o)
 	if o.NewProducerID >= 0 && o.NewProducerEpoch >= 0 {
-		p.get(o.NewProducerID).granted[o.NewProducerEpoch] = true
+		p.get(o.NewProducerID).grant(o.NewProducerEpoch)
 	}
 }
 
@@ -149,34 +166,44 @@ func (p *producers) sighted(o *kafka.BatchFetched) {
 			pr.knownMarkers[kept] = true
 		}
 	}
+	if pr.knownMarkers == nil {
+		pr.knownMarkers = map[marker]bool{}
+	}
 	pr.markers = append(pr.markers, m)
 	pr.knownMarkers[m] = true
+	pr.used = max(pr.used, o.At.Time)
 }
 
 // list gives the producers of the report, by id.
 func (p *producers) list() []Producer {
-	var all []Producer
+	all := slices.Clone(p.gone)
 	for _, pr := range p.byID {
-		if len(pr.links) == 0 {
-			continue // only seen in Fetch answers
+		if len(pr.links) > 0 { // others are only seen in Fetch answers
+			all = append(all, pr.report())
 		}
-		all = append(all, pr.report())
 	}
-	slices.SortFunc(all, func(a, b Producer) int {
-		if a.ProducerID < b.ProducerID {
-			return -1
+	slices.SortStableFunc(all, func(a, b Producer) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
+	return slices.CompactFunc(all, func(a, b Producer) bool { return a.ProducerID == b.ProducerID })
+}
+
+// prune lets go of producers that have not been seen since a time; the report still lists the first of them.
+func (p *producers) prune(before pcap.Timestamp) {
+	for id, pr := range p.byID {
+		if pr.used >= before {
+			continue
 		}
-		return 1
-	})
-	return all
+		if len(pr.links) > 0 && len(p.gone) < maxListedProducers {
+			p.gone = append(p.gone, pr.report())
+		}
+		p.bumps += pr.bumps
+		delete(p.byID, id)
+	}
+	slices.SortStableFunc(p.gone, func(a, b Producer) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
 }
 
 func (pr *producer) report() Producer {
 	r := Producer{ProducerID: pr.id, ClientID: pr.clientID, HasClientID: pr.hasClientID, Software: pr.software(), TransactionalID: pr.transactional}
-	for e := range pr.epochs {
-		r.Epochs = append(r.Epochs, e)
-	}
-	slices.Sort(r.Epochs)
+	r.Epochs = slices.Sorted(slices.Values(pr.epochs))
 	for _, l := range pr.links {
 		r.Addresses = append(r.Addresses, l.Client)
 	}

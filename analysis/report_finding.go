@@ -106,7 +106,7 @@ func (g *group) copyAt(i int) Copy {
 func (c copyOf) carrier() CopyBatch {
 	cb := CopyBatch{
 		ProducerID: c.b.id.producer, ProducerEpoch: c.b.id.epoch,
-		BaseSequence: c.b.id.base, LastSequence: c.b.id.last,
+		BaseSequence: c.b.id.base, LastSequence: c.b.lastSequence(),
 		CRC: c.b.info.CRC, BaseOffset: c.fate.offset, LastOffset: NoOffset,
 	}
 	if cb.BaseOffset != NoOffset {

@@ -12,7 +12,7 @@ import (
 func (b *batch) event(kind EventKind, at Position, number int) Event {
 	return Event{
 		Kind: kind, At: at, Offset: NoOffset, Topic: b.p.topic, Partition: b.p.number,
-		ProducerID: b.id.producer, ProducerEpoch: b.id.epoch, BaseSequence: b.id.base, LastSequence: b.id.last,
+		ProducerID: b.id.producer, ProducerEpoch: b.id.epoch, BaseSequence: b.id.base, LastSequence: b.lastSequence(),
 		RecordCount: b.count(), CRC: b.info.CRC, HasBatch: true,
 		Acks: -1, LeaderID: -1, LeaderEpoch: -1, PreviousEpoch: -1, ReplicaID: -2, Copy: number,
 	}

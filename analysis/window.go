@@ -14,7 +14,9 @@ const DefaultMemory = 192 << 20
 const (
 	sendCost     = 640
 	sightingCost = 640
-	recordCost   = 80
+	recordCost   = 64
+	linkCost     = 1 << 10 // with what the kafka layer shares with it
+	producerCost = 1 << 10
 )
 
 // keptShare is the part of the budget, in percent, that is left after history was dropped. The smaller it is, the less often
@@ -25,8 +27,14 @@ const (
 	maxMarks   = 4096    // high watermarks per history: a coarser series says less, nothing wrong
 	maxLeaders = 1024    // leader sightings per history
 	maxLinks   = 64      // connections per producer: those that a bump can have come from are the last ones
-	maxSettled = 1 << 16 // findings of dropped history: a report of more is read by nobody
-	maxEnds    = 4096    // transaction ends, markers and grants per producer
+	maxSettled = 1 << 14 // findings of dropped history: a report of more is read by nobody
+	// maxSettledRecords bounds the records listed in them; findings behind it list the first few.
+	maxSettledRecords = 1 << 18
+	listedBehind      = 10
+	maxEnds           = 4096 // transaction ends, markers and grants per producer
+	maxEpochs         = 4096 // epochs listed per producer
+	// maxListedProducers bounds the producers of a report that were let go of.
+	maxListedProducers = 10000
 )
 
 // window bounds the history.
@@ -35,6 +43,7 @@ type window struct {
 	used    int64
 	settled []Finding           // found in history that has been dropped
 	keys    map[string]bool     // theirs
+	records int                 // listed in them
 	counts  Counts              // of dropped history
 	repeats []ApplicationRepeat // of dropped history
 }
@@ -46,6 +55,10 @@ func (w *window) settle(f judged) {
 	}
 	if key := f.key(); !w.keys[key] && len(w.settled) < maxSettled {
 		w.keys[key] = true
+		if w.records > maxSettledRecords {
+			f.Finding.Records = slices.Clone(f.Finding.Records[:min(len(f.Finding.Records), listedBehind)])
+		}
+		w.records += len(f.Finding.Records)
 		w.settled = append(w.settled, f.Finding)
 	}
 }
@@ -53,6 +66,10 @@ func (w *window) settle(f judged) {
 // grew accounts for new history, and drops the oldest when there is too much.
 func (c *Correlator) grew(h *history, cost int64) {
 	h.cost += cost
+	c.used(cost)
+}
+
+func (c *Correlator) used(cost int64) {
 	c.window.used += cost
 	if c.window.used > c.window.budget {
 		c.evict()
@@ -90,12 +107,13 @@ func (c *Correlator) evict() {
 	if c.cost() > c.window.budget*(100+keptShare)/200 {
 		dropped += c.drop(cutoff, nil) // large batches that wait for an answer for ever
 	}
-	c.producers.trim()
+	c.producers.prune(cutoff)
 	for l, state := range c.links {
 		if !state.closed.IsZero() && state.closed.Time < cutoff {
 			delete(c.links, l)
 		}
 	}
+	c.dropEmpty(cutoff)
 	c.window.used = c.cost()
 	c.options.Note(pcap.Note{Code: LimitWindowEvicted, At: pcap.Ref{Time: last}, Count: int64(dropped)})
 }
@@ -163,7 +181,7 @@ func (c *Correlator) cost() int64 {
 	for _, h := range c.inOrder {
 		sum += h.cost
 	}
-	return sum
+	return sum + int64(len(c.links))*linkCost + int64(len(c.producers.byID))*producerCost
 }
 
 func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {
@@ -176,6 +194,14 @@ func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {
 				f(s.bestSight().At.Time, s.cost())
 			}
 		}
+	}
+	for _, l := range c.links {
+		if !l.closed.IsZero() {
+			f(l.closed.Time, linkCost)
+		}
+	}
+	for _, pr := range c.producers.byID {
+		f(pr.used, producerCost)
 	}
 }
 
@@ -228,13 +254,22 @@ func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 	return n
 }
 
-// trim bounds what is kept of producers that live long.
-func (p *producers) trim() {
-	for _, pr := range p.byID {
-		pr.grants = newest(pr.grants, maxEnds)
-		pr.endings = newest(pr.endings, maxEnds)
-		pr.ends = newest(pr.ends, maxEnds)
+// maxHistories is from how many histories on those are let go of that hold no batch any more. Until then they still know of leaders
+// and high watermarks.
+const maxHistories = 1 << 16
+
+// dropEmpty lets go of histories of which nothing is left.
+func (c *Correlator) dropEmpty(cutoff pcap.Timestamp) {
+	if len(c.inOrder) < maxHistories {
+		return
 	}
+	c.inOrder = slices.DeleteFunc(c.inOrder, func(h *history) bool {
+		if len(h.sends)+len(h.torn)+len(h.offsets)+len(h.forgotten) > 0 || h.seen >= cutoff {
+			return false
+		}
+		delete(c.histories, h.key)
+		return true
+	})
 }
 
 // newest returns the last n elements, in memory of their own when that is less than there were.
