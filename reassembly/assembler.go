@@ -15,8 +15,8 @@ type Assembler struct {
 	emit     func(*Event)
 	note     func(pcap.Note)
 	open     map[flow]*connection
-	halfOpen list.List // of *connection, the oldest first
-	lru      list.List // of *connection, those established, the least recently used first
+	halfOpen queue     // the oldest first
+	lru      queue     // those established, the least recently used first
 	waiting  list.List // of waiter, the longest waiting first
 	buffered int       // bytes that wait, in all streams
 	closed   closedConnections
@@ -100,12 +100,12 @@ func (a *Assembler) repeats(f flow, fromHigh bool, s *Segment) bool {
 
 // create opens a connection. Its Open event waits until it is known who opened it, or until something is delivered.
 func (a *Assembler) create(f flow, s *Segment) *connection {
-	if a.halfOpen.Len() >= max(a.limits.HalfOpen, 1) {
-		a.evict(a.halfOpen.Front().Value.(*connection), CodeHalfOpenEvicted, s.At)
+	if a.halfOpen.size >= max(a.limits.HalfOpen, 1) {
+		a.evict(a.halfOpen.first, CodeHalfOpenEvicted, s.At)
 	}
 	a.stats.Connections++
-	c := &connection{Conn: Conn{ID: ConnID(a.stats.Connections), A: s.Src, B: s.Dst}, flow: f, first: s.At}
-	c.place = a.halfOpen.PushBack(c)
+	c := &connection{Conn: Conn{ID: ConnID(a.stats.Connections), A: s.Src, B: s.Dst}, first: s.At}
+	a.halfOpen.push(c)
 	a.open[f] = c
 	return c
 }
@@ -115,18 +115,18 @@ func (a *Assembler) touch(c *connection, s *Segment) {
 	c.last = s.At
 	c.seen[c.direction(s)] = true
 	if c.established {
-		a.lru.MoveToBack(c.place)
+		a.lru.renew(c)
 		return
 	}
 	if s.Flags&(SYN|RST) != 0 || s.Length == 0 && !(c.seen[0] && c.seen[1]) {
 		return
 	}
 	c.established = true
-	a.halfOpen.Remove(c.place)
-	if a.lru.Len() >= max(a.limits.Connections, 1) {
-		a.evict(a.lru.Front().Value.(*connection), CodeEvicted, s.At)
+	a.halfOpen.remove(c)
+	if a.lru.size >= max(a.limits.Connections, 1) {
+		a.evict(a.lru.first, CodeEvicted, s.At)
 	}
-	c.place = a.lru.PushBack(c)
+	a.lru.push(c)
 }
 
 // evict gives up a connection to make room. One that has been idle for very long has most likely ended unseen.
@@ -144,11 +144,11 @@ func (a *Assembler) settle(c *connection, at pcap.Ref) {
 	for d := FromA; d <= FromB; d++ {
 		s := &c.streams[d]
 		switch {
-		case s.size > a.limits.StreamBytes || len(s.pending) > a.limits.StreamChunks || len(s.cuts) > a.limits.StreamChunks:
+		case s.exceeds(&a.limits):
 			a.report(c, CodeBufferLimit, at, "")
 			a.unblock(c, d, s.end(), at)
-		case s.observe(c.reset, at.Time):
-			a.unblock(c, d, s.stall.to, at)
+		case s.observe(c.reset != nil, at.Time):
+			a.unblock(c, d, s.backlog.stall.to, at)
 		}
 	}
 	for a.buffered > a.limits.BufferedBytes {
@@ -157,8 +157,8 @@ func (a *Assembler) settle(c *connection, at pcap.Ref) {
 		a.unblock(w.connection, w.from, w.streams[w.from].end(), at)
 	}
 	switch {
-	case c.reset && c.streams[FromA].stall.kind == flowing && c.streams[FromB].stall.kind == flowing:
-		a.close(c, ClosedRST, c.resetBy, c.resetAt)
+	case c.reset != nil && !c.streams[FromA].stalled() && !c.streams[FromB].stalled():
+		a.close(c, ClosedRST, c.reset.by, c.reset.at)
 	case c.streams[FromA].finished && c.streams[FromB].finished:
 		a.close(c, ClosedFIN, FromA, at)
 	}

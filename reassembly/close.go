@@ -10,7 +10,7 @@ func (a *Assembler) unblock(c *connection, d Direction, to StreamOffset, at pcap
 		return
 	}
 	a.giveUp(c, d, to, at)
-	s.stall.kind = flowing
+	s.flows()
 }
 
 // flush delivers all that a stream has.
@@ -30,32 +30,34 @@ func (a *Assembler) close(c *connection, reason CloseReason, d Direction, at pca
 	a.flush(c, FromA, at)
 	a.flush(c, FromB, at)
 	switch {
-	case c.reset:
-		reason, d = ClosedRST, c.resetBy
+	case c.reset != nil:
+		reason, d = ClosedRST, c.reset.by
 	case c.streams[FromA].finished && c.streams[FromB].finished:
 		reason = ClosedFIN
 	}
 	a.emitEvent(c, Event{Kind: Close, Dir: d, At: at, Close: reason})
-	delete(a.open, c.flow)
+	f, fromHigh := flowBetween(c.A, c.B)
+	delete(a.open, f)
 	if c.established {
-		a.lru.Remove(c.place)
+		a.lru.remove(c)
 	} else {
-		a.halfOpen.Remove(c.place)
+		a.halfOpen.remove(c)
 	}
 	// An evicted connection may go on, and an unanswered SYN is not worth the memory.
-	if reason != Evicted && (c.established || c.reset) {
-		if a.closed.add(c.flow, c.tombstone()) {
+	if reason != Evicted && (c.established || c.reset != nil) {
+		if a.closed.add(f, c.tombstone(fromHigh)) {
 			a.report(c, CodeClosedForgotten, at, "")
 		}
 	}
 }
 
-func (c *connection) tombstone() tombstone {
+// tombstone returns what is left of c. fromHigh says that A is the high endpoint of its flow.
+func (c *connection) tombstone(fromHigh bool) tombstone {
 	t := tombstone{base: c.Base, known: c.BaseKnown}
 	for d := range c.streams {
 		t.extent[d] = max(c.streams[d].top, c.streams[d].acked)
 	}
-	if c.A != c.flow.low {
+	if fromHigh {
 		t.base[0], t.base[1] = t.base[1], t.base[0]
 		t.known[0], t.known[1] = t.known[1], t.known[0]
 		t.extent[0], t.extent[1] = t.extent[1], t.extent[0]

@@ -1,26 +1,28 @@
 package reassembly
 
 import (
-	"container/list"
 	"net/netip"
 
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// connection is an open connection.
+// connection is an open connection. There may be a hundred thousand, most of them idle, so what few need is allocated apart.
 type connection struct {
 	Conn
-	flow        flow
-	streams     [2]stream // by Direction
-	opened      bool      // Open was emitted; A and B are final
-	late        bool      // a late start was noted
-	established bool      // more than a SYN and its answer was seen
-	seen        [2]bool   // segments from A, from B
-	reset       bool      // by resetBy, at resetAt; closes once nothing is missing
-	resetBy     Direction
-	resetAt     pcap.Ref
-	first, last pcap.Ref
-	place       *list.Element // in Assembler.halfOpen, or Assembler.lru once established
+	streams       [2]stream // by Direction
+	opened        bool      // Open was emitted; A and B are final
+	late          bool      // a late start was noted
+	established   bool      // more than a SYN and its answer was seen
+	seen          [2]bool   // segments from A, from B
+	reset         *reset    // nil: none; closes once nothing is missing
+	first, last   pcap.Ref
+	before, after *connection // in Assembler.halfOpen, or Assembler.lru once established
+}
+
+// reset is the RST that ended a connection.
+type reset struct {
+	by Direction
+	at pcap.Ref
 }
 
 // waiter is a stream with pending chunks.
@@ -53,8 +55,8 @@ func (c *connection) flip() {
 	c.Base[0], c.Base[1] = c.Base[1], c.Base[0]
 	c.BaseKnown[0], c.BaseKnown[1] = c.BaseKnown[1], c.BaseKnown[0]
 	for d := range c.streams {
-		if e := c.streams[d].waiting; e != nil {
-			e.Value = waiter{c, Direction(d)}
+		if b := c.streams[d].backlog; b != nil && b.waiting != nil {
+			b.waiting.Value = waiter{c, Direction(d)}
 		}
 	}
 }
@@ -65,10 +67,10 @@ func (c *connection) restarts(s *Segment) bool {
 	own, other := &c.streams[d], &c.streams[d.Other()]
 	base := s.Seq + 1
 	if own.state == held {
-		return own.base+uint32(own.low)-base > startSlack
+		return own.base+uint32(own.backlog.low)-base > startSlack
 	}
 	if s.Flags&ACK != 0 && (other.fromSYN && other.plausibleAck(other.offset(s.Ack)) ||
-		other.state == held && other.synAcked && other.base+uint32(other.low) == s.Ack) {
+		other.state == held && other.synAcked && other.base+uint32(other.backlog.low) == s.Ack) {
 		return false // it answers the SYN of this one, whatever its own number
 	}
 	if own.state == started {
@@ -112,7 +114,7 @@ func (c *connection) acceptsReset(s *Segment) bool {
 	}
 	offset, from := own.offset(s.Seq), own.next
 	if own.state == held {
-		from = own.low
+		from = own.backlog.low
 	}
 	return offset >= from && offset <= max(own.top, own.acked)+1+resetSlack
 }

@@ -26,14 +26,14 @@ func (a *Assembler) insert(c *connection, d Direction, offset StreamOffset, payl
 		case s.state == started && offset < s.next:
 			n = int(min(StreamOffset(len(payload)), s.next-offset))
 			a.repeated(c, d, offset, payload[:n], at)
-		case i < len(s.pending) && s.pending[i].offset <= offset:
-			p := &s.pending[i]
+		case i < len(s.pending()) && s.pending()[i].offset <= offset:
+			p := &s.pending()[i]
 			n = int(min(StreamOffset(len(payload)), p.end()-offset))
 			a.overlap(c, d, offset, int64(n), !bytes.Equal(payload[:n], p.data[offset-p.offset:][:n]), at)
 		default:
 			n = len(payload)
-			if i < len(s.pending) {
-				n = int(min(StreamOffset(n), s.pending[i].offset-offset))
+			if pending := s.pending(); i < len(pending) {
+				n = int(min(StreamOffset(n), pending[i].offset-offset))
 			}
 			if s.state == started && offset == s.next {
 				a.deliver(c, d, payload[:n], at)
@@ -49,17 +49,17 @@ func (a *Assembler) insert(c *connection, d Direction, offset StreamOffset, payl
 
 // wait puts a chunk into the pending ones, before number i.
 func (a *Assembler) wait(c *connection, d Direction, i int, piece chunk) {
-	s := &c.streams[d]
-	s.pending = slices.Insert(s.pending, i, piece)
-	a.account(s, len(piece.data)+chunkOverhead)
-	if s.waiting == nil {
-		s.waiting = a.waiting.PushBack(waiter{c, d})
+	b := c.streams[d].lag()
+	b.pending = slices.Insert(b.pending, i, piece)
+	a.account(b, len(piece.data)+chunkOverhead)
+	if b.waiting == nil {
+		b.waiting = a.waiting.PushBack(waiter{c, d})
 	}
 }
 
 // account adds to the size of what waits.
-func (a *Assembler) account(s *stream, size int) {
-	s.size += size
+func (a *Assembler) account(b *backlog, size int) {
+	b.size += size
 	a.buffered += size
 }
 
@@ -76,9 +76,9 @@ func (a *Assembler) step(c *connection, d Direction, at pcap.Ref) bool {
 	if s.state != started {
 		return false
 	}
-	if len(s.pending) > 0 && s.pending[0].offset == s.next {
-		p := s.pending[0]
-		a.drop(s)
+	if pending := s.pending(); len(pending) > 0 && pending[0].offset == s.next {
+		p := pending[0]
+		a.drop(s.backlog)
 		a.deliver(c, d, p.data, p.at)
 		return true
 	}
@@ -95,13 +95,13 @@ func (a *Assembler) step(c *connection, d Direction, at pcap.Ref) bool {
 }
 
 // drop takes the first chunk out of the pending ones.
-func (a *Assembler) drop(s *stream) {
-	a.account(s, -len(s.pending[0].data)-chunkOverhead)
-	s.pending[0] = chunk{}
-	if s.pending = s.pending[1:]; len(s.pending) == 0 {
-		s.pending = nil
-		a.waiting.Remove(s.waiting)
-		s.waiting = nil
+func (a *Assembler) drop(b *backlog) {
+	a.account(b, -len(b.pending[0].data)-chunkOverhead)
+	b.pending[0] = chunk{}
+	if b.pending = b.pending[1:]; len(b.pending) == 0 {
+		b.pending = nil
+		a.waiting.Remove(b.waiting)
+		b.waiting = nil
 	}
 }
 
@@ -136,11 +136,11 @@ func (a *Assembler) giveUp(c *connection, d Direction, to StreamOffset, at pcap.
 	s := &c.streams[d]
 	for s.next < to && !s.finished {
 		missing := to
-		if len(s.pending) > 0 {
-			missing = min(missing, s.pending[0].offset)
+		if pending := s.pending(); len(pending) > 0 {
+			missing = min(missing, pending[0].offset)
 		}
-		if len(s.cuts) > 0 {
-			missing = min(missing, s.cuts[0].offset)
+		if cuts := s.cuts(); len(cuts) > 0 {
+			missing = min(missing, cuts[0].offset)
 		}
 		if s.finSeen {
 			missing = min(missing, s.fin)

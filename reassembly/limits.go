@@ -20,11 +20,12 @@ type Limits struct {
 	FragmentBytes int // bytes in these
 }
 
-// DefaultLimits needs about 250 MiB at worst, for hostile traffic; honest traffic stays below 50 MiB.
+// DefaultLimits needs about 300 MiB at worst, for hostile traffic; honest traffic stays below 50 MiB.
 func DefaultLimits() Limits {
 	return Limits{
-		// A large broker host has some ten thousand connections. About 700 bytes each: 45 MiB.
-		Connections: 1 << 16,
+		// A large broker host has some ten thousand connections, a tap in front of a cluster ten times as many. About 400
+		// bytes each: 100 MiB.
+		Connections: 1 << 18,
 		// A scan or flood opens any number; an honest host has few unanswered at once.
 		HalfOpen: 1 << 14,
 		// About 200 bytes each. A second capture point repeats a connection within seconds, not after 65,000 others.

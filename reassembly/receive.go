@@ -59,7 +59,8 @@ func (c *connection) start(d Direction, base uint32) {
 	if s.state == held {
 		s.shift(StreamOffset(int32(s.base - base)))
 	}
-	s.base, s.state, s.stall.kind = base, started, flowing
+	s.base, s.state = base, started
+	s.flows()
 	c.Base[d], c.BaseKnown[d] = base, true
 }
 
@@ -75,7 +76,7 @@ func (a *Assembler) begin(c *connection, at pcap.Ref) {
 			c.late = true
 			a.report(c, CodeLateStart, at, "")
 		}
-		c.start(d, s.base+uint32(s.low))
+		c.start(d, s.base+uint32(s.backlog.low))
 	}
 	for more := true; more; {
 		more = a.step(c, c.earlier(), at)
@@ -88,7 +89,7 @@ func (a *Assembler) begin(c *connection, at pcap.Ref) {
 func (a *Assembler) recall(c *connection, d Direction) {
 	if s := &c.streams[d]; s.state == started && s.ackSeen {
 		s.ackSeen = false
-		a.acknowledge(c, d, s.ack, s.ackAt)
+		a.acknowledge(c, d, s.ack, s.backlog.ackAt)
 	}
 }
 
@@ -97,7 +98,7 @@ func (a *Assembler) acknowledge(c *connection, d Direction, ack uint32, at pcap.
 	s := &c.streams[d]
 	if s.state != started {
 		if !s.ackSeen || int32(ack-s.ack) > 0 {
-			s.ack, s.ackAt, s.ackSeen = ack, at, true
+			s.ack, s.ackSeen, s.lag().ackAt = ack, true, at
 		}
 		return
 	}
@@ -169,8 +170,9 @@ func (a *Assembler) finish(c *connection, d Direction, offset StreamOffset, at p
 // where it ended, the stream has moved there, and offset says how far. Sequence numbers tell the distance modulo 4 GiB.
 func (a *Assembler) resync(c *connection, d Direction, offset *StreamOffset, seq uint32, s *Segment) bool {
 	st := &c.streams[d]
-	moved := st.stray.seen && st.stray.next == seq && s.Length > 0 && !st.finSeen
-	st.stray = stray{seen: s.Length > 0 && !moved, next: seq + uint32(s.Length)}
+	last := &st.lag().stray
+	moved := last.seen && last.next == seq && s.Length > 0 && !st.finSeen
+	*last = stray{seen: s.Length > 0 && !moved, next: seq + uint32(s.Length)}
 	if !moved {
 		a.report(c, CodeOutOfWindow, s.At, "")
 		return false
@@ -184,7 +186,7 @@ func (a *Assembler) resync(c *connection, d Direction, offset *StreamOffset, seq
 
 // resets takes note of a RST. It ends the connection once nothing before it is missing.
 func (a *Assembler) resets(c *connection, d Direction, s *Segment) {
-	if c.reset {
+	if c.reset != nil {
 		return
 	}
 	if !c.acceptsReset(s) {
@@ -193,7 +195,7 @@ func (a *Assembler) resets(c *connection, d Direction, s *Segment) {
 		}
 		return
 	}
-	c.reset, c.resetBy, c.resetAt = true, d, s.At
+	c.reset = &reset{d, s.At}
 }
 
 // fins reports whether s ends its stream. A FIN beside a SYN is what port scanners send.

@@ -31,6 +31,10 @@ type Segment struct {
 func (s *Segment) Hash() uint64 { return mix(endpointHash(s.Src) + endpointHash(s.Dst)) }
 
 func endpointHash(e netip.AddrPort) uint64 {
+	if e.Addr().Is4() {
+		ip := e.Addr().As4()
+		return mix(uint64(binary.BigEndian.Uint32(ip[:]))<<16 | uint64(e.Port()))
+	}
 	ip := e.Addr().As16()
 	high, low := binary.BigEndian.Uint64(ip[:8]), binary.BigEndian.Uint64(ip[8:])
 	return mix(mix(high^uint64(e.Port())) ^ low)
@@ -43,13 +47,26 @@ func mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// flow identifies a connection in either direction: the lower endpoint is first.
-type flow struct{ low, high netip.AddrPort }
+// flow identifies a connection in either direction: the lower endpoint is first. It has no pointers, so that the garbage
+// collector need not look at the keys of maps.
+type flow struct {
+	low, high endpoint
+	four      bool // IPv4
+}
+
+// endpoint is an address of 16 bytes, as netip.Addr.As16 gives it, and a port.
+type endpoint struct {
+	ip   [16]byte
+	port uint16
+}
 
 // flowOf returns the flow of s and whether s was sent by the high endpoint.
-func flowOf(s *Segment) (f flow, fromHigh bool) {
-	if s.Src.Compare(s.Dst) <= 0 {
-		return flow{s.Src, s.Dst}, false
+func flowOf(s *Segment) (f flow, fromHigh bool) { return flowBetween(s.Src, s.Dst) }
+
+// flowBetween returns the flow of two endpoints and whether the first one is the high one.
+func flowBetween(a, b netip.AddrPort) (f flow, aHigh bool) {
+	if aHigh = a.Compare(b) > 0; aHigh {
+		a, b = b, a
 	}
-	return flow{s.Dst, s.Src}, true
+	return flow{endpoint{a.Addr().As16(), a.Port()}, endpoint{b.Addr().As16(), b.Port()}, a.Addr().Is4()}, aHigh
 }

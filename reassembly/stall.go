@@ -42,15 +42,30 @@ func (s *stream) missing(reset bool) (kind stallKind, to StreamOffset) {
 	return flowing, 0
 }
 
+// stalled reports whether the stream waits for something.
+func (s *stream) stalled() bool { return s.backlog != nil && s.backlog.stall.kind != flowing }
+
+// flows ends the wait. What is not needed any more is let go.
+func (s *stream) flows() {
+	b := s.backlog
+	if b == nil {
+		return
+	}
+	b.stall.kind = flowing
+	if s.state == started && !s.ackSeen && !b.stray.seen && len(b.pending) == 0 && len(b.cuts) == 0 {
+		s.backlog = nil
+	}
+}
+
 // observe takes note of one more segment of the connection, at the time now, and reports whether the stream has waited
 // long enough. Progress starts the wait anew, so a stray segment far ahead cannot end it while the stream flows.
 func (s *stream) observe(reset bool, now pcap.Timestamp) (over bool) {
-	w := &s.stall
 	kind, to := s.missing(reset)
 	if kind == flowing {
-		w.kind = flowing
+		s.flows()
 		return false
 	}
+	w := &s.lag().stall
 	if w.kind != kind || w.next != s.next {
 		*w = stall{kind: kind, next: s.next, to: to, since: now}
 		return false

@@ -33,15 +33,48 @@ type stream struct {
 	top      StreamOffset // end of the captured bytes, at least next
 	acked    StreamOffset // highest acknowledgement
 	fin      StreamOffset // where the FIN stands, if finSeen
-	low      StreamOffset // held: the lowest offset seen
-	pending  []chunk      // bytes after next, ordered, without overlap
-	cuts     []cut        // ranges after next that snaplen cut off, ordered by start; pending may overlap and wins
-	size     int          // of pending, with chunkOverhead
-	waiting  *list.Element
-	record   int64 // the stream's last record in the history
-	stall    stall
-	stray    stray
-	ackAt    pcap.Ref // of ack
+	record   int64        // the stream's last record in the history
+	backlog  *backlog     // nil while the stream flows; never nil while it is held
+}
+
+// backlog is what a stream needs beside while it is held or something of it is missing.
+type backlog struct {
+	pending []chunk // bytes after next, ordered, without overlap
+	cuts    []cut   // ranges after next that snaplen cut off, ordered by start; pending may overlap and wins
+	size    int     // of pending, with chunkOverhead
+	waiting *list.Element
+	stall   stall
+	stray   stray
+	low     StreamOffset // held: the lowest offset seen
+	ackAt   pcap.Ref     // of ack
+}
+
+// lag returns the backlog, for something to be put into it.
+func (s *stream) lag() *backlog {
+	if s.backlog == nil {
+		s.backlog = new(backlog)
+	}
+	return s.backlog
+}
+
+func (s *stream) pending() []chunk {
+	if s.backlog == nil {
+		return nil
+	}
+	return s.backlog.pending
+}
+
+func (s *stream) cuts() []cut {
+	if s.backlog == nil {
+		return nil
+	}
+	return s.backlog.cuts
+}
+
+// exceeds reports whether more waits than may.
+func (s *stream) exceeds(l *Limits) bool {
+	b := s.backlog
+	return b != nil && (b.size > l.StreamBytes || len(b.pending) > l.StreamChunks || len(b.cuts) > l.StreamChunks)
 }
 
 // chunk is captured bytes that wait for earlier ones.
@@ -75,7 +108,8 @@ func (s *stream) hold(seq uint32) {
 	if s.state == unseen {
 		s.state, s.base = held, seq
 	}
-	s.low = min(s.low, s.offset(seq))
+	b := s.lag()
+	b.low = min(b.low, s.offset(seq))
 }
 
 // nearHeld reports whether seq may belong to a stream that has not started: it is near to what was seen so far.
@@ -102,10 +136,11 @@ func (s *stream) end() StreamOffset {
 
 // find returns the index of the first chunk that ends after offset. It looks from the end: most segments are new.
 func (s *stream) find(offset StreamOffset) int {
-	if n := len(s.pending); n == 0 || s.pending[n-1].end() <= offset {
+	pending := s.pending()
+	if n := len(pending); n == 0 || pending[n-1].end() <= offset {
 		return n
 	}
-	i, _ := slices.BinarySearchFunc(s.pending, offset, func(c chunk, at StreamOffset) int {
+	i, _ := slices.BinarySearchFunc(pending, offset, func(c chunk, at StreamOffset) int {
 		if c.end() <= at {
 			return -1
 		}
@@ -116,33 +151,38 @@ func (s *stream) find(offset StreamOffset) int {
 
 // addCut remembers that snaplen cut off a range.
 func (s *stream) addCut(c cut) {
-	i, _ := slices.BinarySearchFunc(s.cuts, c.offset, func(c cut, at StreamOffset) int {
+	b := s.lag()
+	i, _ := slices.BinarySearchFunc(b.cuts, c.offset, func(c cut, at StreamOffset) int {
 		if c.offset <= at {
 			return -1
 		}
 		return 1
 	})
-	if i > 0 && s.cuts[i-1].end >= c.end {
+	if i > 0 && b.cuts[i-1].end >= c.end {
 		return
 	}
-	s.cuts = slices.Insert(s.cuts, i, c)
+	b.cuts = slices.Insert(b.cuts, i, c)
 }
 
 // cutAt returns the end of the cut range that next lies in, or next where there is none. Ranges before it are dropped.
 func (s *stream) cutAt() (to StreamOffset, at pcap.Ref) {
-	for len(s.cuts) > 0 && s.cuts[0].end <= s.next {
-		s.cuts = s.cuts[1:]
-	}
-	if len(s.cuts) == 0 {
-		s.cuts = nil
+	b := s.backlog
+	if b == nil {
 		return s.next, at
 	}
-	if s.cuts[0].offset > s.next {
+	for len(b.cuts) > 0 && b.cuts[0].end <= s.next {
+		b.cuts = b.cuts[1:]
+	}
+	if len(b.cuts) == 0 {
+		b.cuts = nil
 		return s.next, at
 	}
-	to, at = s.cuts[0].end, s.cuts[0].at
-	if len(s.pending) > 0 {
-		to = min(to, s.pending[0].offset)
+	if b.cuts[0].offset > s.next {
+		return s.next, at
+	}
+	to, at = b.cuts[0].end, b.cuts[0].at
+	if len(b.pending) > 0 {
+		to = min(to, b.pending[0].offset)
 	}
 	return to, at
 }
@@ -152,8 +192,8 @@ func (s *stream) ready() (at pcap.Ref, ok bool) {
 	if s.state != started {
 		return at, false
 	}
-	if len(s.pending) > 0 && s.pending[0].offset == s.next {
-		return s.pending[0].at, true
+	if pending := s.pending(); len(pending) > 0 && pending[0].offset == s.next {
+		return pending[0].at, true
 	}
 	if to, cutAt := s.cutAt(); to > s.next {
 		return cutAt, true
@@ -163,12 +203,12 @@ func (s *stream) ready() (at pcap.Ref, ok bool) {
 
 // shift moves all that a held stream has by delta.
 func (s *stream) shift(delta StreamOffset) {
-	for i := range s.pending {
-		s.pending[i].offset += delta
+	for i := range s.backlog.pending {
+		s.backlog.pending[i].offset += delta
 	}
-	for i := range s.cuts {
-		s.cuts[i].offset += delta
-		s.cuts[i].end += delta
+	for i := range s.backlog.cuts {
+		s.backlog.cuts[i].offset += delta
+		s.backlog.cuts[i].end += delta
 	}
 	s.top += delta
 	s.fin += delta

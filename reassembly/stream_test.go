@@ -185,7 +185,7 @@ func run(t testing.TB, limits Limits, segments []Segment) *transcript {
 	}
 	a.Finish()
 	r.finish()
-	if a.buffered != 0 || a.waiting.Len() != 0 || len(a.open) != 0 || a.lru.Len() != 0 || a.halfOpen.Len() != 0 {
+	if a.buffered != 0 || a.waiting.Len() != 0 || len(a.open) != 0 || a.lru.size != 0 || a.halfOpen.size != 0 {
 		t.Errorf("after Finish: %d bytes in %d streams wait, %d connections are open", a.buffered, a.waiting.Len(), len(a.open))
 	}
 	return r

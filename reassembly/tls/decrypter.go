@@ -40,9 +40,14 @@ func NewDecrypter(keys *Keys, limits Limits, next func(*reassembly.Event), note 
 	return &Decrypter{keys: keys, limits: limits, next: next, noteTo: note}
 }
 
-// Handle takes the next event. It keeps its own state in e.Conn.State, and while next runs, what next has put there.
+// Handle takes the next event. It keeps its own state in e.Conn.State, and while next runs, what next has put
+// there; for good once nothing more is to be known of a connection.
 func (d *Decrypter) Handle(e *reassembly.Event) {
 	g, ok := e.Conn.State.(*guard)
+	if !ok && e.Conn.State != nil { // the receiver's own: guard.leave
+		d.next(e)
+		return
+	}
 	if !ok {
 		g = &guard{}
 		e.Conn.State = g
@@ -53,6 +58,7 @@ func (d *Decrypter) Handle(e *reassembly.Event) {
 	case g.passes:
 		g.watch(d, e)
 		g.forward(d, e)
+		g.leave(e.Conn)
 	default:
 		g.recognise(d, e)
 	}

@@ -72,6 +72,14 @@ func (g *guard) pass(d *Decrypter, e *reassembly.Event) {
 	}
 	g.watch(d, e)
 	g.forward(d, e)
+	g.leave(e.Conn)
+}
+
+// leave gives the place in the connection's state to that of the receiver: nothing is left to be done here.
+func (g *guard) leave(c *reassembly.Conn) {
+	if g.looks == 0 && g.inner != nil {
+		c.State = g.inner
+	}
 }
 
 // begin makes the connection one of TLS.
