@@ -110,7 +110,7 @@ var outOfOrderElsewhere = &fault{
 // lostElsewhere makes the broker itself say 45.
 var lostElsewhere = &fault{
 	name: "batch lost on another partition", topic: "bookings",
-	about: "Partition 1 loses one batch (NOT_LEADER_OR_FOLLOWER without an offset) with others in flight behind it, which the broker itself answers OUT_OF_ORDER_SEQUENCE_NUMBER. Partition 0 as above.",
+	about: "Partition 1 loses one batch (NOT_LEADER_OR_FOLLOWER without an offset) with others in flight behind it, which the broker itself answers OUT_OF_ORDER_SEQUENCE_NUMBER. On partition 0 one batch is appended and answered NOT_LEADER_OR_FOLLOWER with its offset, its retries the same without one.",
 	rules: func() []*proxy.Rule {
 		return neverRecognised(&proxy.Rule{Do: proxy.Refuse, Error: kerr.NotLeaderForPartition.Code, Partition: 1, Skip: warmUp, Delay: 150 * time.Millisecond})
 	},

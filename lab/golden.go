@@ -10,16 +10,16 @@ import (
 
 // goldens are the scenarios whose captures serve kdupscan's own tests, by the name they have there.
 var goldens = map[string]string{
-	"librdkafka 2.6.1, idempotent: batch lost on another partition":                         "bump-librdkafka",
-	"librdkafka 2.6.1, without idempotence: answer late":                                    "late-answer-librdkafka",
-	"librdkafka 2.11.1, without idempotence: leader moved while a follower is stopped":      "leader-moved-librdkafka",
-	"Java 4.3.1, without idempotence: error 7 with the offset":                              "timed-out-java",
-	"Java 4.3.1, idempotent: leader moved while a follower is stopped":                      "leader-moved-java-idempotent",
-	"Java 4.3.1, transactional: no fault":                                                   "transactions-java",
-	"franz-go 1.22.3, without idempotence: answer swallowed":                                "swallowed-franz-go",
-	"franz-go 1.22.3, idempotent: 45 on another partition":                                  "local-bump-franz-go",
-	"sarama 1.61.1, without idempotence: error 20 with the offset":                          "after-append-sarama",
-	"librdkafka 2.6.1, without idempotence: leader stopped longer than the request timeout": "leader-stopped-librdkafka",
+	"librdkafka 2.6.1, idempotent: batch lost on another partition":                    "bump-librdkafka",
+	"librdkafka 2.6.1, without idempotence: answer late":                               "late-answer-librdkafka",
+	"librdkafka 2.11.1, without idempotence: leader moved while a follower is stopped": "leader-moved-librdkafka",
+	"Java 4.3.1, without idempotence: error 7 with the offset":                         "timed-out-java",
+	"Java 4.3.1, idempotent: leader moved while a follower is stopped":                 "leader-moved-java-idempotent",
+	"Java 4.3.1, transactional: no fault":                                              "transactions-java",
+	"franz-go 1.22.3, without idempotence: answer swallowed":                           "swallowed-franz-go",
+	"franz-go 1.22.3, idempotent: 45 on another partition":                             "local-bump-franz-go",
+	"sarama 1.61.1, without idempotence: error 20 with the offset":                     "after-append-sarama",
+	"librdkafka 2.6.1, idempotent: message timeout":                                    "expired-librdkafka",
 }
 
 // expected is an expectation file of kdupscan's tests.
@@ -47,7 +47,7 @@ type expectedTrigger struct {
 }
 
 // keepGolden copies the capture of a golden scenario, with what the log says of it, to the folder for golden ones. Records
-// that one fault wrote again are one finding: those of one pair of identities, and of one pair of batches without them.
+// that one fault wrote again are one finding: see truth.Group.
 func (l *lab) keepGolden(s scenario, o *outcome, capture string) error {
 	name := goldens[s.name()]
 	if l.golden == "" || name == "" {

@@ -25,11 +25,11 @@ type Duplicate struct {
 	Group     Group
 }
 
-// Group is what the records of one fault have in common: the partition and both identities, or without producer ids, both
-// batches.
+// Group is what the records of one fault have in common: the partition and both identities, or without producer ids the
+// batch that repeats them.
 type Group struct {
 	Partition          int32
-	From, To           int64 // producer ids, or base offsets
+	From, To           int64 // producer ids; without, -1 and the base offset
 	FromEpoch, ToEpoch int16
 }
 
@@ -97,7 +97,7 @@ func Of(log []cluster.Batch, journal []proxy.Batch, transactional bool) *Truth {
 
 func groupOf(first, second *cluster.Batch) Group {
 	if first.ProducerID < 0 {
-		return Group{Partition: first.Partition, From: first.BaseOffset, To: second.BaseOffset, FromEpoch: -1, ToEpoch: -1}
+		return Group{first.Partition, -1, second.BaseOffset, -1, -1}
 	}
 	return Group{first.Partition, first.ProducerID, second.ProducerID, first.ProducerEpoch, second.ProducerEpoch}
 }
