@@ -63,15 +63,20 @@ const warmUp = 8
 var quiet = &fault{name: "no fault", about: "Nothing goes wrong. Every fourth transaction is aborted, and its records are sent again.", topic: "orders"}
 
 // answerError is an appended batch whose answer carries an error, as after a wait for the followers that failed.
-func answerError(code int16) *fault {
-	text := kerr.TypedErrorForCode(code).Message
+func answerError(code int16, name, topic string) *fault {
 	return &fault{
-		name:  fmt.Sprintf("error %d with the offset", code),
-		about: fmt.Sprintf("One batch is appended and replicated; its answer says %s and the real offset.", text),
-		topic: map[int16]string{6: "payments", 7: "invoices", 20: "refunds"}[code],
+		name: fmt.Sprintf("error %d with the offset", code), topic: topic,
+		about: fmt.Sprintf("One batch is appended and replicated; its answer says %s and the real offset.", name),
 		rules: func() []*proxy.Rule { return []*proxy.Rule{{Do: proxy.AnswerError, Error: code, Skip: warmUp}} },
 	}
 }
+
+// Errors that come after the append.
+var (
+	notLeader   = answerError(6, "NOT_LEADER_OR_FOLLOWER", "payments")
+	timedOut    = answerError(7, "REQUEST_TIMED_OUT", "invoices")
+	afterAppend = answerError(20, "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "refunds")
+)
 
 // swallowed is an answer that never comes.
 var swallowed = &fault{

@@ -157,14 +157,14 @@ func pauseLeader(ctx context.Context, st *stage) error {
 
 var leaderPaused = &fault{
 	name: "leader stopped longer than the request timeout", topic: "meters", count: 60,
-	about: "The leader is stopped for three seconds, requests time out after one. It stays leader, and finds the old requests in its sockets when it goes on.",
+	about: "One broker is stopped for three seconds, requests time out after one. It leads partition 0 and stays its leader: when it goes on, it finds the old requests in its sockets. Batches of partition 1 wait for it as a follower.",
 	seen:  unanswered,
 	act:   pauseLeader,
 }
 
 var expired = &fault{
 	name: "message timeout", topic: "alerts", count: 100, expiry: 1500 * time.Millisecond,
-	about: "The leader is stopped for three seconds; records expire after 1.5 s, possibly sent.",
+	about: "One broker is stopped for three seconds: partition 0 lacks its leader, partition 1 a follower. Records expire after 1.5 s, possibly sent.",
 	seen:  unanswered,
 	act:   pauseLeader,
 }

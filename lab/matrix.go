@@ -33,18 +33,40 @@ How many records stand twice, and why. Each client sends 80 records or more to t
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", row.fault.name, row.mode, strings.Join(cells, " | "))
 		}
 	}
-	b.WriteString("\n## On the wire\nAnswers other than a plain acknowledgement, as the client's side of the wire shows them.\n")
-	var last *fault
-	for _, o := range done {
-		f := o.scenario.fault
-		if f != last {
-			fmt.Fprintf(&b, "\n### %s\n%s\n\n", f.name, f.about)
-			last = f
+	b.WriteString(why + "\n## On the wire\nAnswers other than a plain acknowledgement, as the client's side of the wire shows them.\n")
+	worded := make(map[*fault]bool)
+	for _, row := range table {
+		if worded[row.fault] {
+			continue
 		}
-		fmt.Fprintf(&b, "- %s, %s: %s\n", o.scenario.client.Name, o.scenario.mode, o)
+		worded[row.fault] = true
+		fmt.Fprintf(&b, "\n### %s\n%s\n\n", row.fault.name, row.fault.about)
+		for _, o := range done {
+			if o.scenario.fault == row.fault {
+				fmt.Fprintf(&b, "- %s, %s: %s\n", o.scenario.client.Name, o.scenario.mode, o)
+			}
+		}
 	}
 	return []byte(b.String())
 }
+
+// why is what the table shows, in words.
+const why = `
+## Who duplicates, and why
+- Without idempotence every client that tries again duplicates what was appended: nothing in the batch lets the broker recognise it. All
+  requests in flight behind a missing answer are repeated: up to five of Java, any number of librdkafka, which puts them into one new batch.
+- sarama gives up after a request timeout, and tells the application. After an error answer it tries again with new timestamps, which nobody can
+  tell from an application that sends the record again.
+- With idempotence the broker recognises the retry, also at another leader, and answers OK with the first offset and a time of append.
+- librdkafka gives up the epoch of all partitions when the broker answers 45 to a batch behind a lost one. A batch of another partition that was
+  appended, but not acknowledged by then, is written again under the new epoch. Java, franz-go and sarama sent it again
+  under the old epoch, and the broker recognised it.
+- A 45 for the first batch in flight is a fatal error to librdkafka, and duplicates nothing.
+- When records of librdkafka expire that were possibly sent, it gives up the epoch as well. Younger records of the partition that were appended,
+  but not acknowledged, are written again under the new one, without any 45. Java's records expired, and were not sent again.
+- A request that lay in a dead connection's socket is appended after its own retry: the first send may stand at the higher offset.
+- A leader that goes on after a stop may answer 45 by itself; how often is a matter of chance, and no rate can be read from one run.
+`
 
 // clientNames are the clients in the order of the table.
 func clientNames(done []*outcome) (names []string) {

@@ -45,12 +45,12 @@ var table = []struct {
 	mode  mode
 	want  [5]string
 }{
-	{answerError(6), plain, [5]string{blind, blind, blind, blind, stamp}},
-	{answerError(6), idempotent, [5]string{once, once, once, once, once}},
-	{answerError(7), plain, [5]string{blind, blind, blind, blind, stamp}},
-	{answerError(7), idempotent, [5]string{once, once, once, once, once}},
-	{answerError(20), plain, [5]string{blind, blind, blind, blind, stamp}},
-	{answerError(20), idempotent, [5]string{once, once, once, once, once}},
+	{notLeader, plain, [5]string{blind, blind, blind, blind, stamp}},
+	{notLeader, idempotent, [5]string{once, once, once, once, once}},
+	{timedOut, plain, [5]string{blind, blind, blind, blind, stamp}},
+	{timedOut, idempotent, [5]string{once, once, once, once, once}},
+	{afterAppend, plain, [5]string{blind, blind, blind, blind, stamp}},
+	{afterAppend, idempotent, [5]string{once, once, once, once, once}},
 	{swallowed, plain, [5]string{blind, blind, blind, blind, blind}},
 	{swallowed, idempotent, [5]string{once, once, once, once, once}},
 	{swallowed, transactional, [5]string{once, once, once, once, skip}},
