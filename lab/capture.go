@@ -14,7 +14,7 @@ import (
 	"github.com/kdupscan/kdupscan/lab/cluster"
 )
 
-// capture is a running tcpdump on the loopback interface, at the clients' side of the proxy.
+// capture is a running tcpdump at the clients' side of the proxy.
 type capture struct {
 	cmd    *exec.Cmd
 	file   string
@@ -23,12 +23,12 @@ type capture struct {
 }
 
 // startCapture returns once packets are being recorded.
-func startCapture(ctx context.Context, file string) (*capture, error) {
+func startCapture(ctx context.Context, device, file string) (*capture, error) {
 	if err := os.RemoveAll(file); err != nil {
 		return nil, err
 	}
 	c := &capture{file: file, ended: make(chan struct{})}
-	c.cmd = exec.Command("tcpdump", "-i", "lo", "-n", "-s", "0", "-B", "16384", "-U", "--immediate-mode", "-Z", "root", "-w", file,
+	c.cmd = exec.Command("tcpdump", "-i", device, "-n", "-s", "0", "-B", "16384", "-U", "--immediate-mode", "-Z", "root", "-w", file,
 		fmt.Sprintf("port %d", cluster.ProxyPort))
 	c.cmd.Stderr = &c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -30,9 +31,9 @@ type live struct {
 }
 
 // startLive returns once kdupscan captures.
-func startLive(ctx context.Context, program string) (*live, error) {
+func startLive(ctx context.Context, program, device string) (*live, error) {
 	l := &live{ended: make(chan struct{})}
-	l.cmd = exec.Command(program, "live", "-i", "lo", "--filter", fmt.Sprintf("port %d", cluster.ProxyPort), "--output", "json", "--metrics", liveMetrics)
+	l.cmd = exec.Command(program, "live", "-i", device, "--filter", fmt.Sprintf("port %d", cluster.ProxyPort), "--output", "json", "--metrics", liveMetrics)
 	l.cmd.Stdout, l.cmd.Stderr = &l.stdout, &l.stderr
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := l.cmd.Start(); err != nil {
@@ -83,15 +84,18 @@ func livePackets(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer response.Body.Close()
+	packets := 0.0
 	lines := bufio.NewScanner(response.Body)
 	for lines.Scan() {
-		if name, value, ok := strings.Cut(lines.Text(), " "); ok && strings.HasPrefix(name, "kdupscan_packets_total") {
-			var n float64
-			_, err := fmt.Sscan(value, &n)
-			return int(n), err
+		if name, value, ok := strings.Cut(lines.Text(), " "); ok && strings.HasPrefix(name, "kdupscan_packets_total{") { // one for each interface
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return 0, err
+			}
+			packets += n
 		}
 	}
-	return 0, errors.New("no count of packets")
+	return int(packets), lines.Err()
 }
 
 // stop ends kdupscan once it has seen so many packets, and returns its report.

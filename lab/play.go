@@ -102,12 +102,12 @@ func (l *lab) record(ctx context.Context, s scenario) (*recording, error) {
 	}
 	defer st.proxy.Close()
 	r := &recording{stage: st, file: l.capture(s.file())}
-	watcher, err := startLive(ctx, l.kdupscan())
+	watcher, err := startLive(ctx, l.kdupscan(), s.device())
 	if err != nil {
 		return nil, err
 	}
 	defer watcher.kill()
-	c, err := startCapture(ctx, r.file)
+	c, err := startCapture(ctx, s.device(), r.file)
 	if err != nil {
 		return nil, err
 	}

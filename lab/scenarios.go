@@ -100,6 +100,14 @@ func (s scenario) file() string {
 	}, s.name())
 }
 
+// device is the interface that packets are captured from: the loopback itself, or by way of the device for all.
+func (s scenario) device() string {
+	if s.mode == idempotent {
+		return "any"
+	}
+	return "lo"
+}
+
 // workload is what the producer sends.
 func (s scenario) workload(topic string) clients.Workload {
 	w := clients.Workload{

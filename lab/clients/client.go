@@ -16,6 +16,7 @@ import (
 // Client is a Kafka producer library of a certain version.
 type Client struct {
 	Name    string // as in the report of the lab: "librdkafka 2.6.1"
+	Codec   string // none, gzip, snappy, lz4 or zstd: a different one for each client
 	Command []string
 }
 
@@ -27,6 +28,7 @@ type Workload struct {
 	Pause           time.Duration
 	Timeout         time.Duration // of a request
 	Acks            string        // all, 1 or 0; "" is all
+	Codec           string        // given by the client
 	Idempotent      bool
 	Transaction     int               // rounds in one; 0: none
 	Options         map[string]string // of the library
@@ -40,12 +42,12 @@ type Programs struct {
 // All are the producers; those that are built stand in dir, and jars has the Java client.
 func All(dir, jars string) Programs {
 	return Programs{
-		Librdkafka261:  Client{"librdkafka 2.6.1", []string{filepath.Join(dir, "librdkafka-2.6.1")}},
-		Librdkafka2111: Client{"librdkafka 2.11.1", []string{filepath.Join(dir, "librdkafka-2.11.1")}},
-		Java: Client{"Java 4.3.1", []string{"java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+		Librdkafka261:  Client{"librdkafka 2.6.1", "none", []string{filepath.Join(dir, "librdkafka-2.6.1")}},
+		Librdkafka2111: Client{"librdkafka 2.11.1", "zstd", []string{filepath.Join(dir, "librdkafka-2.11.1")}},
+		Java: Client{"Java 4.3.1", "snappy", []string{"java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 			"-cp", dir + ":" + filepath.Join(jars, "*"), "Producer"}},
-		FranzGo: Client{"franz-go 1.22.3", []string{"/proc/self/exe", "produce", "franz-go"}},
-		Sarama:  Client{"sarama 1.61.1", []string{"/proc/self/exe", "produce", "sarama"}},
+		FranzGo: Client{"franz-go 1.22.3", "lz4", []string{"/proc/self/exe", "produce", "franz-go"}},
+		Sarama:  Client{"sarama 1.61.1", "gzip", []string{"/proc/self/exe", "produce", "sarama"}},
 	}
 }
 
@@ -86,7 +88,7 @@ func (c Client) Start(ctx context.Context, brokers []string, w Workload) (*Runni
 		"brokers="+strings.Join(brokers, ","), "topic="+w.Topic, "client-id="+w.ClientID,
 		"partitions="+strconv.Itoa(w.Partitions), "count="+strconv.Itoa(w.Count),
 		fmt.Sprint("pause=", w.Pause.Milliseconds()), fmt.Sprint("timeout=", w.Timeout.Milliseconds()),
-		"acks="+acks, fmt.Sprint("idempotent=", w.Idempotent), fmt.Sprint("transaction=", w.Transaction))
+		"acks="+acks, "codec="+c.Codec, fmt.Sprint("idempotent=", w.Idempotent), fmt.Sprint("transaction=", w.Transaction))
 	for name, value := range w.Options {
 		words = append(words, "x."+name+"="+value)
 	}

@@ -8,6 +8,7 @@
 //	pause        ms between two rounds
 //	timeout      ms that a request may take
 //	acks         all, 1 or 0
+//	codec        none, gzip, snappy, lz4 or zstd
 //	idempotent   true or false
 //	transaction  rounds in one transaction, 0 without transactions; every fourth transaction is aborted and sent again
 //	x.NAME       an option of the library's own

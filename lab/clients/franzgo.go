@@ -8,10 +8,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+var codecsFranzGo = map[string]kgo.CompressionCodec{
+	"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
+}
+
 func produceFranzGo(brokers []string, w Workload) (acknowledged, failed int, err error) {
 	options := []kgo.Opt{
 		kgo.SeedBrokers(brokers...), kgo.ClientID(w.ClientID), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
-		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProduceRequestTimeout(w.Timeout), kgo.RequestTimeoutOverhead(time.Second),
+		kgo.ProducerBatchCompression(codecsFranzGo[w.Codec]), kgo.ProduceRequestTimeout(w.Timeout), kgo.RequestTimeoutOverhead(time.Second),
 	}
 	if !w.Idempotent {
 		options = append(options, kgo.DisableIdempotentWrite())

@@ -15,6 +15,9 @@ func produceSarama(brokers []string, w Workload) (acknowledged, failed int, err 
 	c.Producer.Partitioner = sarama.NewManualPartitioner
 	c.Producer.Return.Successes, c.Producer.Return.Errors = true, true
 	c.Producer.Retry.Max = 20
+	if err := c.Producer.Compression.UnmarshalText([]byte(w.Codec)); err != nil {
+		return 0, 0, err
+	}
 	c.Producer.RequiredAcks = map[string]sarama.RequiredAcks{"all": sarama.WaitForAll, "1": sarama.WaitForLocal, "0": sarama.NoResponse}[w.Acks]
 	if c.Producer.Idempotent = w.Idempotent; w.Idempotent {
 		c.Net.MaxOpenRequests = 1 // sarama asks for it

@@ -57,6 +57,8 @@ func parse(words []string) (brokers []string, w Workload, err error) {
 			w.Timeout = time.Duration(number(value)) * time.Millisecond
 		case "acks":
 			w.Acks = value
+		case "codec":
+			w.Codec = value
 		case "idempotent":
 			w.Idempotent = value == "true"
 		case "transaction":

@@ -32,6 +32,7 @@ public final class Producer {
     config.put("bootstrap.servers", arguments.get("brokers"));
     config.put("client.id", arguments.get("client-id"));
     config.put("acks", arguments.get("acks"));
+    config.put("compression.type", arguments.get("codec"));
     config.put("enable.idempotence", arguments.get("idempotent"));
     config.put("request.timeout.ms", arguments.get("timeout"));
     config.putIfAbsent("linger.ms", "0");

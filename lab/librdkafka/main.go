@@ -48,6 +48,7 @@ func run(words []string) error {
 	config["bootstrap.servers"] = a["brokers"]
 	config["client.id"] = a["client-id"]
 	config["acks"] = a["acks"]
+	config["compression.codec"] = a["codec"]
 	config["enable.idempotence"] = a["idempotent"] == "true"
 	config["request.timeout.ms"] = a.number("timeout")
 	config["socket.timeout.ms"] = a.number("timeout") + 500
