@@ -72,26 +72,27 @@ func (f judged) key() string {
 	return key
 }
 
-// troubled returns the partitions to judge for alerts, nil for none.
+// troubled returns the partitions to judge for alerts, nil for none: all in which something went wrong, if anything new was seen
+// of one of them, under whatever name and at whatever server. Causes are looked for in all of them.
 func (c *Correlator) troubled() map[partitionKey]bool {
-	var keys map[partitionKey]bool
+	keys := map[partitionKey]bool{}
 	for _, h := range c.inOrder {
-		if !h.troubled || !h.changed {
-			continue
-		}
-		h.changed = false
-		if keys == nil {
-			keys = map[partitionKey]bool{}
-		}
-		keys[c.topics.key(h.key, forever)] = true
-	}
-	if keys == nil {
-		return nil
-	}
-	for _, h := range c.inOrder { // causes are looked for wherever something went wrong
 		if h.troubled {
 			keys[c.topics.key(h.key, forever)] = true
 		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	news := false
+	for _, h := range c.inOrder {
+		if h.changed && keys[c.topics.key(h.key, forever)] {
+			news = true
+		}
+		h.changed = false
+	}
+	if !news {
+		return nil
 	}
 	return keys
 }

@@ -136,12 +136,26 @@ func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 func (p *partition) reached(s *sighting) bool {
 	for _, m := range p.marks {
 		if m.offset > s.batch.LastOffset() {
-			return !slices.ContainsFunc(p.rises(), func(r rise) bool {
-				return r.epoch > s.leaderEpoch && r.at.Time > s.lastSeen && r.at.Time <= m.at.Time
-			})
+			return !p.leaderRose(max(s.leaderEpoch, p.leaderEpochBy(s.lastSeen-1)), s.lastSeen, m.at.Time)
 		}
 	}
 	return false
+}
+
+// leaderRose reports whether a leader epoch above the given one was named within a time.
+func (p *partition) leaderRose(epoch int32, from, to pcap.Timestamp) bool {
+	return slices.ContainsFunc(p.leaders, func(l leaderSeen) bool { return l.epoch > epoch && l.at.Time >= from && l.at.Time <= to })
+}
+
+// leaderEpochBy returns the highest leader epoch named by a time, -1 for none.
+func (p *partition) leaderEpochBy(t pcap.Timestamp) int32 {
+	epoch := int32(-1)
+	for _, l := range p.leaders {
+		if l.at.Time <= t {
+			epoch = max(epoch, l.epoch)
+		}
+	}
+	return epoch
 }
 
 // isRetryAnswer reports whether an OK answers a retry that the leader recognised (VERDICTS R4): the offset is one that an

@@ -127,13 +127,7 @@ func (p *partition) leaderEpochAt(b *batch) int32 {
 			break
 		}
 	}
-	epoch := int32(-1)
-	for _, l := range p.leaders {
-		if l.at.Time <= at {
-			epoch = max(epoch, l.epoch)
-		}
-	}
-	return epoch
+	return p.leaderEpochBy(at)
 }
 
 // inferred reads the producer's configuration off its traffic.
