@@ -32,10 +32,18 @@ func (r roles) replicas() [][]int32 {
 // patience is how long a fault waits for what it needs of the producer.
 const patience = 20 * time.Second
 
-// await returns when so many batches of partition 0 are as wanted; errNoFault if that does not happen.
+// await returns when so many batches of partition 0 are as wanted; errNoFault if that does not happen
+// before the producer ends.
 func (st *stage) await(ctx context.Context, what string, times int, wanted func(*proxy.Batch) bool) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	go func() {
+		select {
+		case <-st.producer.Ended():
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
 	err := st.proxy.Await(waiting, func(all []proxy.Batch) bool {
 		n := 0
 		for i := range all {
@@ -123,31 +131,39 @@ const movesToPaused = 4
 
 var leaderMovedToPaused = &fault{
 	name: "leader moved to a stopped follower", topic: "fleet", count: 400, timeout: longTimeout,
-	about: "A follower is stopped and becomes leader nevertheless; it goes on half a second later. Four times, to and fro.",
+	about: "A follower is stopped and becomes leader nevertheless; it goes on half a second later. Up to four times, to and fro.",
 	seen:  appendedThenRefused,
 	act: func(ctx context.Context, st *stage) error {
-		from, to := st.roles.leader, st.roles.follower
-		for range movesToPaused {
-			if err := st.brokers.AwaitInSync(ctx); err != nil {
-				return err
+		turns := [2]int32{st.roles.follower, st.roles.leader}
+		for n := range movesToPaused {
+			err := st.moveToPaused(ctx, turns[n%2])
+			if n > 0 && errors.Is(err, errNoFault) {
+				return nil // the producer has ended meanwhile
 			}
-			err := st.whilePaused(ctx, to, func(since time.Time) error {
-				if err := st.moveHeld(ctx, since, to); err != nil {
-					return err
-				}
-				return sleep(ctx, 500*time.Millisecond)
-			})
 			if err != nil {
 				return err
 			}
-			resumed := time.Now()
-			if err := st.await(ctx, "the producer to go on", 3, func(b *proxy.Batch) bool { return acknowledged(b) && b.SentAt.After(resumed) }); err != nil {
-				return err
-			}
-			from, to = to, from
 		}
 		return nil
 	},
+}
+
+// moveToPaused makes a broker leader while it is paused, and returns when the producer goes on with it.
+func (st *stage) moveToPaused(ctx context.Context, to int32) error {
+	if err := st.brokers.AwaitInSync(ctx); err != nil {
+		return err
+	}
+	err := st.whilePaused(ctx, to, func(since time.Time) error {
+		if err := st.moveHeld(ctx, since, to); err != nil {
+			return err
+		}
+		return sleep(ctx, 500*time.Millisecond)
+	})
+	if err != nil {
+		return err
+	}
+	resumed := time.Now()
+	return st.await(ctx, "the producer to go on", 3, func(b *proxy.Batch) bool { return acknowledged(b) && b.SentAt.After(resumed) })
 }
 
 // pauseLeader stops the leader for longer than the client waits for an answer.

@@ -36,18 +36,30 @@ func main() {
 
 var errFailed = errors.New("not all scenarios passed")
 
-func run(ctx context.Context) error {
-	sources := flag.String("sources", ".", "folder of the lab's sources")
-	only := flag.String("run", "", "only scenarios whose name matches this expression")
-	list := flag.Bool("list", false, "list the scenarios")
-	matrix := flag.String("matrix", "", "write what each client did as a Markdown file")
-	golden := flag.String("golden", "", "write the captures that serve as golden ones, and their expectations, to this folder")
+// options are the lab's flags.
+type options struct {
+	sources, matrix, golden string
+	wanted                  *regexp.Regexp
+	list                    bool
+}
+
+func parseOptions() (o options, err error) {
+	flag.StringVar(&o.sources, "sources", ".", "`folder` of the lab's sources")
+	only := flag.String("run", "", "only scenarios whose name matches this `expression`")
+	flag.BoolVar(&o.list, "list", false, "list the scenarios")
+	flag.StringVar(&o.matrix, "matrix", "", "write what each client did to this Markdown `file`")
+	flag.StringVar(&o.golden, "golden", "", "write the captures of kdupscan's own tests, and their expectations, to this `folder`")
 	flag.Parse()
-	wanted, err := regexp.Compile(*only)
+	o.wanted, err = regexp.Compile(*only)
+	return o, err
+}
+
+func run(ctx context.Context) error {
+	o, err := parseOptions()
 	if err != nil {
 		return err
 	}
-	if *list {
+	if o.list {
 		for _, s := range scenarios(clients.All("", "")) {
 			fmt.Println(s.name())
 		}
@@ -61,7 +73,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer w.close()
-	programs, err := w.build(ctx, *sources)
+	programs, err := w.build(ctx, o.sources)
 	if err != nil {
 		return err
 	}
@@ -70,32 +82,38 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer brokers.Stop()
-	l := &lab{workspace: w, brokers: brokers, golden: *golden}
-	var done []*outcome
-	passed, failed := 0, 0
+	l := &lab{workspace: w, brokers: brokers, golden: o.golden}
+	var wanted []scenario
 	for _, s := range scenarios(programs) {
-		if !wanted.MatchString(s.name()) {
-			continue
+		if o.wanted.MatchString(s.name()) {
+			wanted = append(wanted, s)
 		}
+	}
+	done, err := l.playAll(ctx, wanted)
+	if err == nil && o.matrix != "" {
+		err = os.WriteFile(o.matrix, writeMatrix(done), 0o644)
+	}
+	return err
+}
+
+// playAll plays scenarios one after the other and prints a line for each.
+func (l *lab) playAll(ctx context.Context, all []scenario) ([]*outcome, error) {
+	var done []*outcome
+	for _, s := range all {
 		o, err := l.play(ctx, s)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			failed++
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
 			fmt.Printf("FAIL %s: %v\n", s.name(), err)
-			continue
+		default:
+			fmt.Printf("ok   %s: %s (%.1f s)\n", s.name(), o, o.took.Seconds())
+			done = append(done, o)
 		}
-		passed++
-		done = append(done, o)
-		fmt.Printf("ok   %s: %s (%.1f s)\n", s.name(), o, o.took.Seconds())
 	}
-	fmt.Printf("%d passed, %d failed\n", passed, failed)
-	if failed > 0 || passed == 0 {
-		return errFailed
+	fmt.Printf("%d passed, %d failed\n", len(done), len(all)-len(done))
+	if len(done) < len(all) || len(all) == 0 {
+		return nil, errFailed
 	}
-	if *matrix != "" {
-		return os.WriteFile(*matrix, writeMatrix(done), 0o644)
-	}
-	return nil
+	return done, nil
 }

@@ -36,6 +36,8 @@ type stage struct {
 	rules   []*proxy.Rule
 	topic   string
 	roles   roles
+
+	producer *clients.Running
 }
 
 // play plays a scenario until its fault has come about and compares the report with the truth.
@@ -128,8 +130,7 @@ func (l *lab) record(ctx context.Context, s scenario) (*recording, error) {
 
 // produce runs the producer under the fault and returns how many records failed at the client.
 func (l *lab) produce(ctx context.Context, s scenario, st *stage) (failed int, err error) {
-	producer, err := s.client.Start(ctx, brokerList(), s.workload(st.topic))
-	if err != nil {
+	if st.producer, err = s.client.Start(ctx, brokerList(), s.workload(st.topic)); err != nil {
 		return 0, err
 	}
 	if s.fault.act != nil {
@@ -137,7 +138,7 @@ func (l *lab) produce(ctx context.Context, s scenario, st *stage) (failed int, e
 			return 0, err
 		}
 	}
-	if _, failed, err = producer.Wait(); err != nil || s.fault.act == nil {
+	if _, failed, err = st.producer.Wait(); err != nil || s.fault.act == nil {
 		return failed, err
 	}
 	return failed, l.brokers.AwaitInSync(ctx)

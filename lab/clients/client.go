@@ -105,6 +105,9 @@ func (c Client) Start(ctx context.Context, brokers []string, w Workload) (*Runni
 	return r, nil
 }
 
+// Ended is closed when the producer has ended.
+func (r *Running) Ended() <-chan struct{} { return r.done }
+
 // Wait returns when the producer has ended, with how many records were acknowledged and how many failed.
 func (r *Running) Wait() (acknowledged, failed int, err error) {
 	<-r.done
