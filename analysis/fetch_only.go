@@ -99,7 +99,7 @@ func (b *batch) unanswerable() bool {
 
 // readWithGaps reports whether the capture lacks answers to those who read the partition, from their first sight of it on.
 func (p *partition) readWithGaps() bool {
-	return slices.ContainsFunc(p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(s.firstSight()) })
+	return slices.ContainsFunc(p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(s.firstSight() + 1) })
 }
 
 // wholeEqual reports whether two batches hold the same records with the same timestamps.

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/reassembly"
@@ -16,11 +17,13 @@ type stream struct {
 	c    *conn
 	role int                     // fromClient or fromServer
 	next reassembly.StreamOffset // of the first byte that was not taken yet
-	work []chunk                 // bytes to be taken, the next ones last
 	seek *window                 // not nil: out of step
+	part *partial                // the message in progress; nil: none
+}
 
-	// The message in progress; got is 0 where there is none.
-	got         int64 // bytes gone by, missing ones included
+// partial is a message of which not all bytes have gone by.
+type partial struct {
+	got         int64 // bytes gone by, missing ones included; not 0
 	length      int64 // of the message with its prefix, 0 while the prefix is incomplete
 	start       reassembly.StreamOffset
 	first, last pcap.Ref
@@ -43,11 +46,12 @@ func (s *stream) data(offset reassembly.StreamOffset, data []byte, at pcap.Ref) 
 
 // take works through chunks, the last one first. Losing step and finding it again push back bytes that were taken before.
 func (s *stream) take(chunks ...chunk) {
-	s.work = append(s.work, chunks...)
-	for n := len(s.work); n > 0; n = len(s.work) {
-		ch := s.work[n-1]
-		s.work[n-1] = chunk{}
-		s.work = s.work[:n-1]
+	d := s.c.d
+	d.work = append(d.work, chunks...)
+	for n := len(d.work); n > 0; n = len(d.work) {
+		ch := d.work[n-1]
+		d.work[n-1] = chunk{}
+		d.work = d.work[:n-1]
 		s.next = ch.offset
 		if s.seek != nil {
 			s.search(ch)
@@ -60,14 +64,14 @@ func (s *stream) take(chunks ...chunk) {
 // push puts bytes back to be taken next.
 func (s *stream) push(ch chunk) {
 	if len(ch.data) > 0 {
-		s.work = append(s.work, ch)
+		s.c.d.work = append(s.c.d.work, ch)
 	}
 }
 
 // frame takes bytes in step.
 func (s *stream) frame(ch chunk) {
 	for len(ch.data) > 0 && s.seek == nil {
-		if s.got > 0 || len(ch.data) < prefixSize {
+		if s.part != nil || len(ch.data) < prefixSize {
 			s.collect(&ch)
 			continue
 		}
@@ -98,12 +102,13 @@ func (ch *chunk) advance(n int) {
 // lose goes out of step at the beginning of what was collected: no message can begin there.
 func (s *stream) lose() {
 	s.seek = &window{d: s.c.d}
-	kept := s.kept
-	s.got, s.length, s.kept, s.holed = 0, 0, nil, false
-	s.c.d.release(kept)
-	if s.seek.add(chunk{data: kept, offset: s.start, at: s.first}) {
+	p := s.part
+	s.part = nil
+	s.c.d.buffered -= int64(len(p.kept)) // the window counts them now
+	if s.seek.add(chunk{data: p.kept, offset: p.start, at: p.first}) {
 		s.seek.scan = 1
 	}
+	s.c.d.recycle(p)
 }
 
 // measure returns the length of the message that begins with data, its prefix included. It returns false if none can.
@@ -121,68 +126,76 @@ func (s *stream) measure(data []byte) (int64, bool) {
 
 // collect adds bytes to the message in progress, or begins one.
 func (s *stream) collect(ch *chunk) {
-	if s.got == 0 {
-		s.start, s.first, s.last = ch.offset, ch.at, ch.at
-		s.kept = s.c.d.buffer()
+	if s.part == nil {
+		s.part = s.c.d.partial()
+		s.part.start, s.part.first, s.part.last = ch.offset, ch.at, ch.at
 	}
-	s.last = later(s.last, ch.at)
+	p := s.part
+	p.last = later(p.last, ch.at)
 	n := int64(len(ch.data))
-	if s.length == 0 {
+	if p.length == 0 {
 		n = min(n, s.headerLeft())
 	} else {
-		n = min(n, s.length-s.got)
+		n = min(n, p.length-p.got)
 	}
-	if !s.holed {
+	if !p.holed {
 		s.keep(ch.data[:n])
 	}
-	s.got += n
+	p.got += n
 	ch.advance(int(n))
 	s.next = ch.offset
-	if s.length == 0 && s.headerLeft() == 0 {
-		length, ok := s.measure(s.kept)
+	if p.length == 0 && s.headerLeft() == 0 {
+		length, ok := s.measure(p.kept)
 		if !ok {
 			s.lose()
 			return
 		}
-		s.length = length
+		p.length = length
 	}
-	if s.got == s.length {
-		s.finish(s.last, false)
+	if p.got == p.length {
+		s.finish(p.last, false)
 	}
 }
 
 // headerLeft returns how many bytes of the message in progress are still needed to measure it: its prefix, and of a
 // request so much of its header as tells that it is one.
 func (s *stream) headerLeft() int64 {
-	need := int64(prefixSize)
-	if s.got >= prefixSize && s.role == fromClient {
-		size := int64(int32(binary.BigEndian.Uint32(s.kept)))
+	p, need := s.part, int64(prefixSize)
+	if p.got >= prefixSize && s.role == fromClient {
+		size := int64(int32(binary.BigEndian.Uint32(p.kept)))
 		need += max(0, min(size, requestHeaderSize))
 	}
-	return max(0, need-s.got)
+	return max(0, need-p.got)
 }
+
+// keptGrowth is how much more room is made for a message than has come of it, at most: a length may be a lie.
+const keptGrowth = 4
 
 // keep collects bytes as far as memory allows.
 func (s *stream) keep(data []byte) {
-	d := s.c.d
-	if s.length > 0 && d.buffered+int64(len(data)) > d.limits.MaxBuffered {
-		s.holed = true
-		s.c.note(CodeMessageTooLarge, s.last, "", 1)
+	d, p := s.c.d, s.part
+	if p.length > 0 && d.buffered+int64(len(data)) > d.limits.MaxBuffered {
+		p.holed = true
+		s.c.note(CodeMessageTooLarge, p.last, "", 1)
 		return
 	}
-	s.kept = append(s.kept, data...)
+	if n := len(p.kept) + len(data); n > cap(p.kept) {
+		p.kept = slices.Grow(p.kept, max(n, min(int(p.length), keptGrowth*n))-len(p.kept))
+	}
+	p.kept = append(p.kept, data...)
 	d.buffered += int64(len(data))
 }
 
 // finish delivers the message in progress, as far as it is there.
 func (s *stream) finish(at pcap.Ref, torn bool) {
-	kept, length := s.kept, s.length
-	s.got, s.length, s.kept, s.holed = 0, 0, nil, false
-	if length > 0 {
-		m := message{first: s.first, at: at, start: s.start, data: kept[prefixSize:], size: int(length - prefixSize), torn: torn}
+	p := s.part
+	s.part = nil
+	if p.length > 0 {
+		m := message{first: p.first, at: at, start: p.start, data: p.kept[prefixSize:], size: int(p.length - prefixSize), torn: torn}
 		s.deliver(&m)
 	}
-	s.c.d.release(kept)
+	s.c.d.buffered -= int64(len(p.kept))
+	s.c.d.recycle(p)
 }
 
 // deliver gives a message to its half of the connection.
@@ -203,7 +216,7 @@ func (s *stream) gap(offset reassembly.StreamOffset, length int64, at pcap.Ref) 
 		s.take()
 	}
 	defer func() { s.next = offset + reassembly.StreamOffset(length) }()
-	if s.seek == nil && s.length > 0 && length <= s.length-s.got {
+	if p := s.part; s.seek == nil && p != nil && p.length > 0 && length <= p.length-p.got {
 		s.c.d.emit(&GapSeen{Seen: s.at(at), FromClient: s.role == fromClient, Bytes: length})
 		s.inside(at, length)
 		return
@@ -218,28 +231,30 @@ func (s *stream) gap(offset reassembly.StreamOffset, length int64, at pcap.Ref) 
 // border takes a hole that covers the end of the message in progress, or the border between two messages.
 func (s *stream) border(at pcap.Ref) {
 	s.seek = &window{d: s.c.d}
-	if s.got == 0 {
+	p := s.part
+	if p == nil {
 		return
 	}
-	if s.length == 0 {
+	if p.length == 0 {
 		s.lose()
 		return
 	}
-	if !s.holed {
+	if !p.holed {
 		s.c.note(CodeMessageCut, at, "", 1)
 	}
-	s.finish(later(s.last, at), false)
+	s.finish(later(p.last, at), false)
 }
 
 // inside takes a hole in the message in progress, whose end is known.
 func (s *stream) inside(at pcap.Ref, length int64) {
-	if !s.holed {
-		s.holed = true
+	p := s.part
+	if !p.holed {
+		p.holed = true
 		s.c.note(CodeMessageCut, at, "", 1)
 	}
-	s.got += length
-	if s.got == s.length {
-		s.finish(later(s.last, at), false)
+	p.got += length
+	if p.got == p.length {
+		s.finish(later(p.last, at), false)
 	}
 }
 
@@ -253,14 +268,15 @@ func (s *stream) close(at pcap.Ref, torn bool) {
 		s.seek.forget()
 		s.found(s.seek, at)
 	}
-	if s.got == 0 {
+	p := s.part
+	if p == nil {
 		return
 	}
-	torn = torn && !s.holed
+	torn = torn && !p.holed
 	if torn {
-		s.c.note(CodeTornRequest, s.last, "", 1)
+		s.c.note(CodeTornRequest, p.last, "", 1)
 	}
-	s.finish(later(s.last, at), torn)
+	s.finish(p.last, torn) // what has come of it came by then
 }
 
 // at returns a place without extent.

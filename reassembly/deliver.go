@@ -135,17 +135,17 @@ func (a *Assembler) gap(c *connection, d Direction, to StreamOffset, reason GapR
 func (a *Assembler) giveUp(c *connection, d Direction, to StreamOffset, at pcap.Ref) {
 	s := &c.streams[d]
 	for s.next < to && !s.finished {
-		missing := to
-		if pending := s.pending(); len(pending) > 0 {
-			missing = min(missing, pending[0].offset)
+		missing, shown := to, at
+		if pending := s.pending(); len(pending) > 0 && pending[0].offset <= missing {
+			missing, shown = pending[0].offset, pending[0].at
 		}
-		if cuts := s.cuts(); len(cuts) > 0 {
-			missing = min(missing, cuts[0].offset)
+		if cuts := s.cuts(); len(cuts) > 0 && cuts[0].offset < missing {
+			missing, shown = cuts[0].offset, cuts[0].at
 		}
 		if s.finSeen {
 			missing = min(missing, s.fin)
 		}
-		a.gap(c, d, missing, Lost, at)
+		a.gap(c, d, missing, Lost, shown)
 		a.drain(c, d, at)
 	}
 }

@@ -83,7 +83,7 @@ type Event struct {
 	Offset  StreamOffset
 	Length  int64
 	Data    []byte   // Kind Data: borrowed, valid during the call only
-	At      pcap.Ref // Data: the frame that held the bytes. Gap: the frame that made the loss certain. Else: the frame that caused the event
+	At      pcap.Ref // Data: the frame that held the bytes. Gap: the frame that holds what follows, or made the loss certain. Else: the frame that caused the event
 	Gap     GapReason
 	Close   CloseReason
 	Unequal bool
