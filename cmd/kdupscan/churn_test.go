@@ -81,7 +81,7 @@ func TestChurn(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("KDUPSCAN_CHURN")); err == nil {
 		connections = n
 	}
-	for name, idempotent := range map[string]bool{"plain": false} {
+	for name, idempotent := range map[string]bool{"plain": false, "idempotent": true} {
 		t.Run(name, func(t *testing.T) {
 			testChurn(t, &churn{connections: connections, idempotent: idempotent, measure: make(map[int]func())})
 		})

@@ -67,7 +67,7 @@ func (l *liveRun) open(ctx context.Context, stdin io.Reader) error {
 	l.build()
 	if o.metrics != "" {
 		if l.metrics, err = newMetricsServer(o.metrics, l); err != nil {
-			source.Close()
+			_ = source.Close() // the other error is the one to tell
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func (m *metricsServer) health(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, fmt.Sprintf("the analysis has stood still for %v", idle.Round(time.Second)), http.StatusServiceUnavailable)
 		return
 	}
-	fmt.Fprintln(w, "ok")
+	_, _ = fmt.Fprintln(w, "ok")
 }
 
 func (m *metricsServer) metrics(w http.ResponseWriter, _ *http.Request) {
@@ -71,7 +71,7 @@ type prometheus struct{ bytes.Buffer }
 
 // metric begins a metric; its samples follow.
 func (p *prometheus) metric(name, kind, help string) {
-	fmt.Fprintf(p, "# HELP kdupscan_%s %s\n# TYPE kdupscan_%s %s\n", name, help, name, kind)
+	fmt.Fprintf(&p.Buffer, "# HELP kdupscan_%s %s\n# TYPE kdupscan_%s %s\n", name, help, name, kind)
 }
 
 // labelEscapes are those of the text format; what is not UTF-8 or not printable was cleaned before.
@@ -81,7 +81,7 @@ var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 func (p *prometheus) sample(name string, value float64, labels ...string) {
 	p.WriteString("kdupscan_" + name)
 	for i := 0; i < len(labels); i += 2 {
-		fmt.Fprintf(p, `%s%s="%s"`, map[bool]string{true: "{", false: ","}[i == 0], labels[i], labelEscapes.Replace(report.Line(labels[i+1])))
+		fmt.Fprintf(&p.Buffer, `%s%s="%s"`, map[bool]string{true: "{", false: ","}[i == 0], labels[i], labelEscapes.Replace(report.Line(labels[i+1])))
 	}
 	if len(labels) > 0 {
 		p.WriteByte('}')

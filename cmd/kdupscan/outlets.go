@@ -106,8 +106,11 @@ func (l *outlets) post(job func()) {
 // say writes a line to standard error.
 func (l *outlets) say(format string, args ...any) {
 	text := line(format, args...)
-	l.post(func() { fmt.Fprintf(l.stderr, "kdupscan: %s\n", text) })
+	l.post(func() { l.tell(text) })
 }
+
+// tell is say for the goroutine of the outlets. Where it fails there is nobody left to tell.
+func (l *outlets) tell(text string) { _, _ = fmt.Fprintf(l.stderr, "kdupscan: %s\n", text) }
 
 // alert writes a finding to all that want it.
 func (l *outlets) alert(a *alert) { l.post(func() { l.writeAlert(a) }) }
@@ -118,7 +121,7 @@ func (l *outlets) writeAlert(a *alert) {
 	if a.Rose {
 		verb = "F%d is surer now: %s"
 	}
-	fmt.Fprintf(l.stderr, "kdupscan: %s\n", line(verb, a.number, report.Headline(&a.Finding)))
+	l.tell(line(verb, a.number, report.Headline(&a.Finding)))
 	object, err := report.FindingJSON(a.number, &a.Finding, a.captures, report.Options{Payloads: l.options.payloads})
 	if err != nil {
 		l.complain("finding F%d: %v", a.number, err)
@@ -142,7 +145,7 @@ func (l *outlets) writeAlert(a *alert) {
 // complain tells of a write that failed, from the goroutine of the outlets.
 func (l *outlets) complain(format string, args ...any) {
 	l.failed.Add(1)
-	fmt.Fprintf(l.stderr, "kdupscan: %s\n", line(format, args...))
+	l.tell(line(format, args...))
 }
 
 // keepEvidence has the packets of a finding kept, with a report of it alone.

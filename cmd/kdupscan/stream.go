@@ -41,7 +41,7 @@ func newStream(ctx context.Context, name string, stdin io.Reader) *stream {
 				s.ended = err
 				return
 			}
-			defer file.Close()
+			defer func() { _ = file.Close() }()
 			in = file
 		}
 		s.ended = s.pump(in)

@@ -19,7 +19,7 @@ const (
 	// retryEvery is how long nothing is recorded after an error, and quietFor how long further errors are counted only.
 	retryEvery = 5 * time.Second
 	quietFor   = time.Minute
-	// freeTries is how many old files are given up for one packet on a full disk.
+	// freeTries is how many old files are given up for one reel on a full disk.
 	freeTries = 8
 )
 
@@ -168,20 +168,25 @@ func (t *tape) end() {
 }
 
 func (t *tape) record(r *reel) {
-	if t.failedAt.IsZero() || time.Since(t.failedAt) >= t.retry {
-		written, err := t.write(r)
-		t.counts.recorded.Add(uint64(written))
-		t.counts.unwritten.Add(uint64(len(r.frames) - written))
-		switch {
-		case err != nil:
-			t.fail(err)
-		case !t.failedAt.IsZero():
+	n := uint64(len(r.frames))
+	waiting := !t.failedAt.IsZero() && time.Since(t.failedAt) < t.retry
+	var err error
+	if !waiting {
+		err = t.write(r)
+	}
+	switch {
+	case waiting:
+		t.counts.unwritten.Add(n)
+	case err != nil:
+		t.counts.unwritten.Add(n)
+		t.fail(err)
+	default:
+		t.counts.recorded.Add(n)
+		if !t.failedAt.IsZero() {
 			t.failedAt = time.Time{}
 			t.counts.recording.Store(true)
 			t.say("recording again")
 		}
-	} else {
-		t.counts.unwritten.Add(uint64(len(r.frames)))
 	}
 	if err := t.recorder.KeepError(); err != nil {
 		t.keepFailed(err)
@@ -191,29 +196,23 @@ func (t *tape) record(r *reel) {
 	t.free <- r
 }
 
-// write writes a reel and returns how many packets the file has.
-func (t *tape) write(r *reel) (written int, err error) {
-	for i := range r.frames {
-		if err := t.writeOne(&r.frames[i]); err != nil {
-			return i, err
-		}
-	}
-	if len(t.full) > 0 {
-		return len(r.frames), nil // the next one flushes
-	}
-	err = t.recorder.Flush()
-	if t.makeRoom(err) {
-		err = nil // the next packet begins another file
-	}
-	return len(r.frames), err
-}
-
-func (t *tape) writeOne(f *pcap.Frame) error {
-	err := t.recorder.Write(f)
+// write writes a reel and hands it to the system, as a whole: if the disk is full it is written again to another file, and
+// what the one before got of it is there twice, which no reader minds.
+func (t *tape) write(r *reel) error {
+	err := t.writeOnce(r)
 	for tries := 0; tries < freeTries && t.makeRoom(err); tries++ {
-		err = t.recorder.Write(f)
+		err = t.writeOnce(r)
 	}
 	return err
+}
+
+func (t *tape) writeOnce(r *reel) error {
+	for i := range r.frames {
+		if err := t.recorder.Write(&r.frames[i]); err != nil {
+			return err
+		}
+	}
+	return t.recorder.Flush()
 }
 
 // makeRoom gives up the oldest file of the ring if the disk is full, and reports whether it did.

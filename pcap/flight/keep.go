@@ -106,7 +106,7 @@ func (r *Recorder) document(path string, content []byte) error {
 	}
 	part := path + ".part"
 	if err := os.WriteFile(part, content, 0o600); err != nil {
-		os.Remove(part)
+		_ = os.Remove(part)
 		return err
 	}
 	r.keptSize += grows

@@ -129,12 +129,18 @@ func (r *Recorder) Size() int64 {
 // Files returns how many files the ring has.
 func (r *Recorder) Files() int { return len(r.files) }
 
-// Free deletes the oldest file of the ring, to make room on a full disk. It reports whether there was one.
+// Free deletes the oldest file of the ring that is not empty, to make room on a full disk. It reports whether there was one.
 func (r *Recorder) Free() bool {
-	if len(r.files) == 0 || r.writer != nil && len(r.files) == 1 {
-		return false
+	for len(r.files) > 1 || len(r.files) == 1 && r.writer == nil {
+		size := r.files[0].size
+		if r.deleteOldest() != nil {
+			return false
+		}
+		if size > 0 {
+			return true
+		}
 	}
-	return r.deleteOldest() == nil
+	return false
 }
 
 // Close ends the file being written.
@@ -157,7 +163,7 @@ func (r *Recorder) openFile(f *pcap.Frame) error {
 	}
 	name := prefix + f.Time.Time().Format(nameLayout) + suffix
 	if n := len(r.files); n > 0 && name <= r.files[n-1].name { // the clock was set back
-		name = strings.TrimSuffix(r.files[n-1].name, suffix) + "+" + suffix
+		name = strings.TrimSuffix(r.files[n-1].name, suffix) + "_" + suffix
 	}
 	// Packets are as private as the traffic is.
 	out, err := os.OpenFile(filepath.Join(r.options.Dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -194,7 +200,7 @@ func (r *Recorder) adopt() error {
 func timeOf(name string) (pcap.Timestamp, bool) {
 	stem, isRing := strings.CutPrefix(name, prefix)
 	stem, isCapture := strings.CutSuffix(stem, suffix)
-	t, err := time.Parse(nameLayout, strings.TrimRight(stem, "+"))
+	t, err := time.Parse(nameLayout, strings.TrimRight(stem, "_"))
 	return pcap.Timestamp(t.UnixNano()), isRing && isCapture && err == nil
 }
 

@@ -200,7 +200,7 @@ func TestKeep(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, findings, "F1", "report.txt")); string(text) != "confirmed" || err != nil {
 		t.Errorf("document %q %v", text, err)
 	}
-	names, size := ring(t, filepath.Join(dir, findings, "F1"))
+	names, _ := ring(t, filepath.Join(dir, findings, "F1"))
 	have := times(t, false, names...)
 	if have[0] > second(270) || have[0] < second(250) || have[len(have)-1] < second(350) || have[len(have)-1] > second(380) {
 		t.Errorf("kept from %v to %v", have[0].Time(), have[len(have)-1].Time())
@@ -221,7 +221,7 @@ func TestKeep(t *testing.T) {
 			kept[filepath.Base(name)] = info.Size()
 		}
 	}
-	size = int64(len("confirmed") + 2*len("too much"))
+	size := int64(len("confirmed") + 2*len("too much"))
 	for _, n := range kept {
 		size += n
 	}
