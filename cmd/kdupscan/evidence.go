@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kdupscan/kdupscan/analysis"
-	"github.com/kdupscan/kdupscan/evidence"
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/reassembly"
 	"github.com/kdupscan/kdupscan/reassembly/tls"
 	"github.com/kdupscan/kdupscan/report"
+	"github.com/kdupscan/kdupscan/report/evidence"
 )
 
 // redaction says what of the evidence is replaced; "" nothing.

@@ -16,16 +16,17 @@ import (
 const modulePath = "github.com/kdupscan/kdupscan/"
 
 // layers are the packages in the order of the data. A package may import those before it, with the exceptions of mayImport.
-var layers = []string{"pcap", "reassembly", "reassembly/tls", "kafka", "analysis", "report", "cmd/kdupscan"}
+var layers = []string{"pcap", "pcap/filter", "pcap/flight", "reassembly", "reassembly/tls", "kafka", "analysis", "report", "report/evidence", "cmd/kdupscan"}
 
 func mayImport(from, to string) bool {
-	output := to == "report" || to == "evidence"
+	output := strings.HasPrefix(to, "report")
 	return slices.Index(layers, to) < slices.Index(layers, from) && (!output || from == "cmd/kdupscan")
 }
 
-// concurrent reports whether a file may start goroutines and synchronise them: those of the command, and the live source.
+// concurrent reports whether a file may start goroutines and synchronise them: those of the command, the live source
+// and the recorder, which must not make it wait.
 func concurrent(pkg, file string) bool {
-	return pkg == "cmd/kdupscan" || pkg == "pcap" && strings.HasPrefix(file, "live")
+	return pkg == "cmd/kdupscan" || pkg == "pcap/flight" || pkg == "pcap" && strings.HasPrefix(file, "live")
 }
 
 // sources calls f for each file of the program, tests and packages that only serve tests left out.

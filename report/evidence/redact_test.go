@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kdupscan/kdupscan/evidence"
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/kafka/kafkatest"
 	"github.com/kdupscan/kdupscan/pcap/pcaptest"
+	"github.com/kdupscan/kdupscan/report/evidence"
 )
 
 // TestRedactedCaptures: all of a capture, redacted, gives the same findings and counts, and no secret is left.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kdupscan/kdupscan/evidence"
 	"github.com/kdupscan/kdupscan/kafka/kafkatest"
 	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/pcap/pcaptest"
+	"github.com/kdupscan/kdupscan/report/evidence"
 )
 
 // FuzzRedact: whatever a client and a server send, redaction does not panic, the file can be scanned, and a marked payload and a

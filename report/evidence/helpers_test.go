@@ -14,12 +14,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kdupscan/kdupscan/analysis"
-	"github.com/kdupscan/kdupscan/evidence"
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/kafka/kafkatest"
 	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/pcap/pcaptest"
 	"github.com/kdupscan/kdupscan/reassembly"
+	"github.com/kdupscan/kdupscan/report/evidence"
 )
 
 // capture is a capture file in memory.
@@ -264,9 +264,9 @@ func files(t testing.TB) map[string]capture {
 	t.Helper()
 	all := make(map[string]capture)
 	for _, pattern := range []string{
-		filepath.Join("..", "testdata", "*", "*.pcap*"),
-		filepath.Join("..", "..", "shared", "captures", "*", "*.pcap*"),
-		filepath.Join("..", "..", "shared", "corpus", "kafka", "*", "*.pcap*"),
+		filepath.Join("..", "..", "testdata", "*", "*.pcap*"),
+		filepath.Join("..", "..", "..", "shared", "captures", "*", "*.pcap*"),
+		filepath.Join("..", "..", "..", "shared", "corpus", "kafka", "*", "*.pcap*"),
 	} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
