@@ -332,7 +332,7 @@ var memoryLimitEntries = []Entry{
 		Title:   "Packets of a live capture were dropped because the analysis did not keep up",
 		Effect:  "what the dropped packets carried: sends, answers, whole requests",
 		Meaning: "Capturing never waits for the analysis. What it has not got to waits in a queue, and once that is full, TCP segments are dropped and counted. With --record they were recorded nonetheless, unless the disk was too slow as well.",
-		Causes:  []string{"more traffic than this machine can analyse", "a host so busy that it leaves the analysis no time", "too little memory: the queue is an eighth of it"},
+		Causes:  []string{"more traffic than this machine can analyse", "a host so busy that it leaves the analysis no time", "too little memory: the queue is a quarter of it"},
 		Next:    []string{"--filter with the brokers' ports", "--memory with more", "kdupscan scan over the recorded files, on another machine"},
 		Similar: []string{"packets-dropped: the kernel's ring was full, before kdupscan saw the packets"},
 		Example: "A host with two processors, and a producer that writes as fast as the loopback interface takes it: 16 Gbit/s for half a minute.",

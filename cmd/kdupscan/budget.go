@@ -48,8 +48,8 @@ func (b budget) tls(users int) tls.Limits {
 // A live run puts what its analysis and its disk have not got to into queues, which come on top of the above: the analysis
 // may stand still while a part of the history is dropped, and disks stall.
 
-// queued is how many chunks may wait for the analysis of a live run: an eighth of the memory.
-func (b budget) queued() int { return int(b) / 8 / chunkMemory }
+// queued is how many chunks may wait for the analysis of a live run: a quarter of the memory.
+func (b budget) queued() int { return int(b) / 4 / chunkMemory }
 
 // reels is how many runs of packets may wait for the disk: a sixteenth of the memory.
 func (b budget) reels() int { return max(2, int(b)/16/reelBytes) }

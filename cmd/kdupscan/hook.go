@@ -21,6 +21,7 @@ type hook struct {
 	command string
 	stderr  io.Writer
 	queue   chan []byte
+	ending  chan struct{} // closed by stop
 	done    chan struct{}
 	cancel  context.CancelFunc
 	limit   time.Duration // hookTime but in tests
@@ -30,7 +31,7 @@ type hook struct {
 }
 
 func newHook(command string, stderr io.Writer) *hook {
-	return &hook{command: command, stderr: stderr, queue: make(chan []byte, hookQueue), done: make(chan struct{}), limit: hookTime}
+	return &hook{command: command, stderr: stderr, queue: make(chan []byte, hookQueue), ending: make(chan struct{}), done: make(chan struct{}), limit: hookTime}
 }
 
 func (h *hook) start(say func(string, ...any)) {
@@ -38,7 +39,11 @@ func (h *hook) start(say func(string, ...any)) {
 	h.cancel = cancel
 	go func() {
 		defer close(h.done)
-		for object := range h.queue {
+		for {
+			object, more := h.next()
+			if !more {
+				return
+			}
 			if err := h.runOne(ctx, object); err != nil {
 				h.failed.Add(1)
 				say("--on-finding: %v", err)
@@ -47,9 +52,24 @@ func (h *hook) start(say func(string, ...any)) {
 	}()
 }
 
-// stop lets the command finish, and kills it at the deadline.
+// next returns the next finding, or false when there is none and the run ends.
+func (h *hook) next() ([]byte, bool) {
+	select {
+	case object := <-h.queue:
+		return object, true
+	default:
+	}
+	select {
+	case object := <-h.queue:
+		return object, true
+	case <-h.ending:
+		return nil, false
+	}
+}
+
+// stop lets the commands for the findings so far finish, and kills what runs at the deadline.
 func (h *hook) stop(deadline time.Time) {
-	close(h.queue)
+	close(h.ending)
 	if !wait(h.done, deadline) {
 		h.cancel()
 		<-h.done

@@ -49,7 +49,7 @@ func isolated(t *testing.T) bool {
 	cmd := exec.Command(os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), variable+"="+t.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	cmd.Args = append(cmd.Args, "-test.timeout=2m")
+	cmd.Args = append(cmd.Args, "-test.timeout=5m")
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(err, syscall.EPERM):

@@ -250,7 +250,7 @@ func TestAlertRises(t *testing.T) {
 func TestReaderNeverWaits(t *testing.T) {
 	o := liveDefaults()
 	o.memory = leastMemory
-	source := &churn{connections: 6_000}
+	source := &churn{connections: 8_000}
 	l := &liveRun{options: o, stdout: io.Discard, stderr: io.Discard, secrets: newSecrets(), source: source, frames: source}
 	var err error
 	if l.outlets, err = newOutlets(o, io.Discard, io.Discard); err != nil {
