@@ -5,33 +5,28 @@ import (
 	"github.com/kdupscan/kdupscan/reassembly"
 )
 
-// conn is one TCP connection.
+// conn is one TCP connection. There may be a hundred thousand, most of them idle, so what few need is allocated apart.
 type conn struct {
 	d     *Decoder
 	tcp   *reassembly.Conn
-	first pcap.Ref    // its first frame
 	guess *recogniser // nil once the connection is known to carry Kafka
-	name  string      // for notes
-	// earlyAck is what was acknowledged in each direction before that: of a late start, answers that are still held back.
-	earlyAck [2]ack
 
 	link    *Link
 	client  reassembly.Direction
+	named   bool // ClientNamed was emitted
+	tokens  saslTokens
 	streams [2]stream // the client's, the server's
 
 	clientID clientID // of the first request
-	named    bool     // ClientNamed was emitted
-	tokens   saslTokens
 	answers  pairing
-	fetches  fetchSessions
-	closer   closer
-	finished [2]pcap.Ref // the FIN of each direction
+	fetches  *fetchSessions // nil: none yet
+	end      *ending        // nil: no FIN was seen
 }
 
-// closer remembers who ended the connection.
-type closer struct {
-	seen bool
-	dir  reassembly.Direction // of the first FIN
+// ending remembers who ended the connection.
+type ending struct {
+	first reassembly.Direction // of the first FIN
+	at    [2]pcap.Ref          // the FIN of each direction
 }
 
 // ack is how far the receiver of a stream has acknowledged it, by TCP.
@@ -47,7 +42,7 @@ const (
 )
 
 func newConn(d *Decoder, tcp *reassembly.Conn, first pcap.Ref) *conn {
-	return &conn{d: d, tcp: tcp, first: first, guess: &recogniser{windows: [2]window{{d: d}, {d: d}}}}
+	return &conn{d: d, tcp: tcp, guess: &recogniser{first: first, windows: [2]window{{d: d}, {d: d}}}}
 }
 
 // stream returns the stream of a direction.
@@ -60,14 +55,14 @@ func (c *conn) stream(dir reassembly.Direction) *stream {
 
 func (c *conn) handle(e *reassembly.Event) {
 	if e.Kind == reassembly.Finish {
-		c.finished[e.Dir] = e.At
-		if !c.closer.seen {
-			c.closer = closer{true, e.Dir}
+		if c.end == nil {
+			c.end = &ending{first: e.Dir}
 		}
+		c.end.at[e.Dir] = e.At
 	}
 	if c.guess != nil {
 		if e.Kind == reassembly.Ack {
-			c.earlyAck[e.Dir] = ack{e.Offset, e.At}
+			c.guess.acked[e.Dir] = ack{e.Offset, e.At}
 		}
 		c.recognise(e)
 		return
@@ -92,21 +87,21 @@ func (c *conn) handle(e *reassembly.Event) {
 // open declares the connection to be Kafka.
 func (c *conn) open(client reassembly.Direction, late bool) {
 	c.client = client
-	l := &Link{Client: c.tcp.A, Server: c.tcp.B, Late: late}
+	l := &Link{Client: c.tcp.A, Server: c.tcp.B, Late: late, First: c.guess.first}
 	if client == reassembly.FromB {
 		l.Client, l.Server = l.Server, l.Client
 	}
 	l.Base[0], l.BaseKnown[0] = c.tcp.Base[client], c.tcp.BaseKnown[client]
 	l.Base[1], l.BaseKnown[1] = c.tcp.Base[client.Other()], c.tcp.BaseKnown[client.Other()]
 	c.link = l
-	c.guess = nil
 	c.streams[fromClient] = stream{c: c, role: fromClient}
 	c.streams[fromServer] = stream{c: c, role: fromServer}
-	c.answers.acked = c.earlyAck[client.Other()]
+	c.answers.acked = c.guess.acked[client.Other()]
+	c.guess = nil
 	c.d.stats.Connections++
-	c.d.emit(&LinkOpened{Seen{Link: l, First: c.first, At: c.first}})
+	c.d.emit(&LinkOpened{Seen{Link: l, First: l.First, At: l.First}})
 	if late {
-		c.note(CodeLateStart, c.first, "", 1)
+		c.note(CodeLateStart, l.First, "", 1)
 	}
 }
 
@@ -117,12 +112,13 @@ func (c *conn) close(e *reassembly.Event) {
 	c.streams[fromServer].close(e.At, false)
 	c.releaseHeld()
 	closed := &LinkClosed{Seen: Seen{Link: c.link, First: e.At, At: e.At}, Reason: e.Close}
+	if c.end != nil {
+		closed.ByClient = c.end.first == c.client
+		closed.ServerDone = c.end.at[c.client.Other()]
+	}
 	if e.Close == reassembly.ClosedRST {
 		closed.ByClient = e.Dir == c.client
-	} else {
-		closed.ByClient = c.closer.seen && c.closer.dir == c.client
 	}
-	closed.ServerDone = c.finished[c.client.Other()]
 	closed.Unanswered = c.answers.unanswered()
 	c.d.stats.Unanswered += int64(len(closed.Unanswered))
 	c.d.emit(closed)
@@ -131,14 +127,11 @@ func (c *conn) close(e *reassembly.Event) {
 
 // note reports an oddity of the connection.
 func (c *conn) note(code pcap.Code, at pcap.Ref, detail string, count int64) {
-	if c.name == "" {
-		a, b := c.tcp.A, c.tcp.B
-		if c.link != nil {
-			a, b = c.link.Client, c.link.Server
-		}
-		c.name = a.String() + " → " + b.String()
+	a, b := c.tcp.A, c.tcp.B
+	if c.link != nil {
+		a, b = c.link.Client, c.link.Server
 	}
-	c.d.noteTo(pcap.Note{Code: code, At: at, Connection: c.name, Detail: detail, Count: count})
+	c.d.noteTo(pcap.Note{Code: code, At: at, Connection: a.String() + " → " + b.String(), Detail: detail, Count: count})
 }
 
 // seen returns the place of a message.
@@ -181,11 +174,4 @@ func (id *clientID) length() int {
 		return -1
 	}
 	return len(id.text)
-}
-
-// set takes the client id of the first request.
-func (id *clientID) set(h *requestHeader) {
-	if !id.known {
-		*id = clientID{known: true, has: h.clientID != nil, text: string(h.clientID)}
-	}
 }

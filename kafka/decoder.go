@@ -14,8 +14,9 @@ type Decoder struct {
 	stats    Stats
 	batches  *BatchReader
 	names    map[string]string
-	spare    [][]byte // buffers of unfinished messages, to be used again
-	buffered int64    // bytes in unfinished messages
+	work     []chunk    // bytes that the stream in hand has to take, the next ones last; empty between events
+	spare    []*partial // messages that are finished, to be used again
+	buffered int64      // bytes in unfinished messages
 
 	// What the batch being read belongs to. The functions are made once, so that reading a batch allocates nothing for them.
 	sent        BatchSent
@@ -72,14 +73,20 @@ func (d *Decoder) countRecords(b *Batch) {
 	}
 }
 
-// maxNames bounds the names that are kept to be shared. Clusters have some ten thousand topics at most; a stream of
-// invented names must not fill the memory.
-const maxNames = 50_000
+// maxNames and maxName bound the names that are kept to be shared. Clusters have some ten thousand topics at most, whose names
+// have up to 249 bytes; a stream of invented names must not fill the memory.
+const (
+	maxNames = 50_000
+	maxName  = 256
+)
 
 // intern returns b as a string that equal names share.
 func (d *Decoder) intern(b []byte) string {
 	if s, ok := d.names[string(b)]; ok {
 		return s
+	}
+	if len(b) > maxName {
+		return string(b)
 	}
 	if len(d.names) >= maxNames {
 		clear(d.names)
@@ -97,27 +104,27 @@ func (d *Decoder) topic(w *topicWalk) Topic {
 	return Topic{Name: d.intern(w.name)}
 }
 
-// maxSpare and keptBuffer bound the memory of buffers that wait for use: a few producers that send batches of the default
+// maxSpare and keptBuffer bound the memory of messages that wait for use: a few producers that send batches of the default
 // maximum of 1 MiB at once.
 const (
 	maxSpare   = 8
 	keptBuffer = 2 << 20
 )
 
-// buffer returns an empty buffer for an unfinished message.
-func (d *Decoder) buffer() []byte {
+// partial returns an empty message, perhaps with a buffer.
+func (d *Decoder) partial() *partial {
 	if n := len(d.spare); n > 0 {
-		b := d.spare[n-1]
+		p := d.spare[n-1]
 		d.spare = d.spare[:n-1]
-		return b
+		return p
 	}
-	return nil
+	return new(partial)
 }
 
-// release takes back a buffer whose message is finished.
-func (d *Decoder) release(b []byte) {
-	d.buffered -= int64(len(b))
-	if cap(b) > 0 && cap(b) <= keptBuffer && len(d.spare) < maxSpare {
-		d.spare = append(d.spare, b[:0])
+// recycle takes back a message that is finished.
+func (d *Decoder) recycle(p *partial) {
+	if cap(p.kept) <= keptBuffer && len(d.spare) < maxSpare {
+		*p = partial{kept: p.kept[:0]}
+		d.spare = append(d.spare, p)
 	}
 }

@@ -102,7 +102,7 @@ func (c *conn) readFetchRequest(m *message, p *pending) reading {
 	asked.readCommitted = w.isolation == 1
 	var s *fetchSession
 	if w.ok() {
-		s = c.fetches.start(w.sessionID, w.sessionEpoch)
+		s = c.sessions().start(w.sessionID, w.sessionEpoch)
 	}
 	for w.next() {
 		key := fetchKey{c.d.topic(&w.topicWalk), w.partition}
@@ -113,7 +113,7 @@ func (c *conn) readFetchRequest(m *message, p *pending) reading {
 		if !s.ask(key, w.fetchOffset) {
 			c.note(CodeFetchSessionFull, m.at, "", 1)
 		}
-		if c.fetches.newEpoch(key, w.currentLeaderEpoch) {
+		if c.sessions().newEpoch(key, w.currentLeaderEpoch) {
 			c.leaderNamed(m, key.topic, key.partition, leaderHint{-1, w.currentLeaderEpoch}, FromFetchRequest)
 		}
 	}
@@ -270,8 +270,8 @@ func (c *conn) readFetchAnswer(m *message, p *pending) reading {
 	}
 	c.endpointsNamed(m, w.brokers)
 	if w.sessionError != 0 {
-		c.fetches.end(asked.session)
-	} else if !c.fetches.grant(asked.session, w.sessionID) {
+		c.sessions().end(asked.session)
+	} else if !c.sessions().grant(asked.session, w.sessionID) {
 		c.note(CodeFetchSessionFull, m.at, "", 1)
 	}
 	m.fault = w.err()

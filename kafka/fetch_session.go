@@ -62,6 +62,14 @@ type fetchSessions struct {
 	epochs  map[fetchKey]int32
 }
 
+// sessions returns those of the connection.
+func (c *conn) sessions() *fetchSessions {
+	if c.fetches == nil {
+		c.fetches = new(fetchSessions)
+	}
+	return c.fetches
+}
+
 // start returns the session that a request reads or changes: that of its id, or a new one for a request that names all of
 // its partitions (epoch 0: a session is asked for; -1: none is).
 func (f *fetchSessions) start(id, epoch int32) *fetchSession {

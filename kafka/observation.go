@@ -28,7 +28,8 @@ func (s *Seen) Where() *Seen { return s }
 // Link is one connection that carries Kafka. Its pointer is its identity.
 type Link struct {
 	Client, Server netip.AddrPort
-	Late           bool // the capture lacks its beginning
+	First          pcap.Ref // its first frame
+	Late           bool     // the capture lacks its beginning
 	// Base is the TCP sequence number of the first byte, client's stream first; NAT and a second vantage point keep it.
 	Base      [2]uint32
 	BaseKnown [2]bool

@@ -158,7 +158,7 @@ func (c *conn) request(m *message) bool {
 // newRequest makes the Request of a header.
 func (c *conn) newRequest(m *message, h *requestHeader) *Request {
 	if !c.clientID.known {
-		c.clientID.set(h)
+		c.clientID = clientID{known: true, has: h.clientID != nil, text: c.d.intern(h.clientID)}
 	}
 	r := &Request{
 		Seen: m.seen(c), APIKey: h.key, APIVersion: h.version, CorrelationID: h.correlation, HasClientID: h.clientID != nil,

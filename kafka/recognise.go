@@ -21,8 +21,10 @@ const (
 
 // recogniser holds the first bytes of a connection until it is known what they are.
 type recogniser struct {
+	first   pcap.Ref  // the connection's first frame
 	windows [2]window // by reassembly.Direction
 	broken  [2]bool   // the beginning of the direction is missing
+	acked   [2]ack    // of a late start: answers that are still held back
 	tls     [2]tlsTrace
 }
 
@@ -222,7 +224,7 @@ func (c *conn) start(client reassembly.Direction, found bool) {
 // begin sets a stream to work on what follows the window's candidate.
 func (c *conn) begin(role int, w *window, inStep bool) {
 	s := &c.streams[role]
-	s.found(w, firstOf(w.chunks(w.scan), c.first))
+	s.found(w, firstOf(w.chunks(w.scan), c.link.First))
 	if !inStep {
 		s.seek = &window{d: c.d}
 	}

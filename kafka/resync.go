@@ -205,7 +205,7 @@ func (s *stream) scan(final bool) {
 	chunks := w.chunks(w.scan)
 	s.found(w, chunks[len(chunks)-1].at)
 	slices.Reverse(chunks)
-	s.work = append(s.work, chunks...)
+	s.c.d.work = append(s.c.d.work, chunks...)
 }
 
 // found reports the bytes that were given up before the stream is in step again, or ends.

@@ -6,5 +6,5 @@ package kafka
 // whose bodies are never read.
 type saslTokens struct {
 	expected   bool // the next message of the client may be a token
-	unanswered int
+	unanswered int32
 }
