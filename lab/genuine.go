@@ -167,22 +167,24 @@ func (st *stage) moveToPaused(ctx context.Context, to int32) error {
 }
 
 // pauseLeader stops the leader for longer than the client waits for an answer.
-func pauseLeader(ctx context.Context, st *stage) error {
-	return st.whilePaused(ctx, st.roles.leader, func(time.Time) error { return sleep(ctx, cluster.SessionTimeout/2) })
+func pauseLeader(d time.Duration) func(context.Context, *stage) error {
+	return func(ctx context.Context, st *stage) error {
+		return st.whilePaused(ctx, st.roles.leader, func(time.Time) error { return sleep(ctx, d) })
+	}
 }
 
 var leaderPaused = &fault{
 	name: "leader stopped longer than the request timeout", topic: "meters", count: 60,
 	about: "One broker is stopped for three seconds, requests time out after one. It leads partition 0 and stays its leader: when it goes on, it finds the old requests in its sockets. Batches of partition 1 wait for it as a follower.",
 	seen:  unanswered,
-	act:   pauseLeader,
+	act:   pauseLeader(cluster.SessionTimeout / 2),
 }
 
 var expired = &fault{
-	name: "message timeout", topic: "alerts", count: 100, expiry: 1500 * time.Millisecond,
-	about: "One broker is stopped for three seconds: partition 0 lacks its leader, partition 1 a follower. Records expire after 1.5 s, possibly sent.",
+	name: "message timeout", topic: "alerts", count: 150, expiry: 1500 * time.Millisecond,
+	about: "One broker is stopped for four seconds: partition 0 lacks its leader, partition 1 a follower. Records expire after 1.5 s, possibly sent.",
 	seen:  unanswered,
-	act:   pauseLeader,
+	act:   pauseLeader(cluster.SessionTimeout * 2 / 3),
 }
 
 var brokerKilled = &fault{

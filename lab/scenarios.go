@@ -64,7 +64,7 @@ var table = []struct {
 	{leaderMovedToPaused, idempotent, [5]string{free, free, free, skip, skip}},
 	{leaderPaused, plain, [5]string{free, free, free, free, free}},
 	{leaderPaused, idempotent, [5]string{free, skip, free, free, free}},
-	{expired, idempotent, [5]string{free, free, free, skip, skip}},
+	{expired, idempotent, [5]string{bump, bump, once, skip, skip}},
 	{brokerKilled, plain, [5]string{blind, skip, skip, blind, skip}},
 	{brokerKilled, idempotent, [5]string{once, skip, once, skip, skip}},
 }
