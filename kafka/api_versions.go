@@ -10,6 +10,10 @@ func (c *conn) readAPIVersionsRequest(m *message, p *pending) reading {
 	}
 	w := walk{reader: reader{data: m.body()}, size: m.bodySize(), flexible: true}
 	name, version := w.text("client_software_name"), w.text("client_software_version")
+	if p.APIVersion >= 5 { // the broker that the client means to reach (KIP-1242)
+		w.text("cluster_id")
+		w.int32("node_id")
+	}
 	w.tags()
 	if !w.ok() {
 		return unread
