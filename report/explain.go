@@ -251,7 +251,8 @@ func (v *view) proofs(c *analysis.Copy, least strength) []string {
 
 // proofText words what one event shows of c, "" for nothing. An answer that gives another copy's offset shows that copy.
 func proofText(c *analysis.Copy, e *analysis.Event) (words string, s strength) {
-	if e.Offset >= 0 && c.BaseOffset >= 0 && (e.Offset < c.BaseOffset || e.Offset > c.LastOffset) {
+	last := e.Offset + int64(max(e.RecordCount, 1)) - 1 // of the event's batch, of which c may be a part
+	if e.Offset >= 0 && c.BaseOffset >= 0 && (last < c.BaseOffset || e.Offset > c.LastOffset) {
 		return "", unproven
 	}
 	switch e.Kind {
