@@ -60,6 +60,9 @@ func newMerged(sources []Source) *merged {
 const minTime Timestamp = -1 << 63
 
 func (m *merged) Next(f *Frame) error {
+	if len(m.sources) == 1 { // nothing to be merged
+		return m.sources[0].Next(f)
+	}
 	if m.err != nil {
 		return m.err
 	}

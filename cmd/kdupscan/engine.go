@@ -82,12 +82,11 @@ func (c *chunk) full(n int) bool {
 }
 
 func (c *chunk) add(s *reassembly.Segment, order uint64) {
-	copied := *s
 	from := len(c.data)
 	c.data = append(c.data, s.Payload...)
-	copied.Payload = c.data[from:len(c.data):len(c.data)]
-	shard := s.Hash() % shards
-	c.segments[shard] = append(c.segments[shard], segment{copied, order})
+	list := &c.segments[s.Hash()%shards]
+	*list = append(*list, segment{*s, order})
+	(*list)[len(*list)-1].Payload = c.data[from:len(c.data):len(c.data)]
 	c.count++
 }
 
