@@ -107,7 +107,11 @@ func (l *lab) playAll(ctx context.Context, all []scenario) ([]*outcome, error) {
 		case err != nil:
 			fmt.Printf("FAIL %s: %v\n", s.name(), err)
 		default:
-			fmt.Printf("ok   %s: %s (%.1f s)\n", s.name(), o, o.took.Seconds())
+			attempts := ""
+			if o.attempts > 1 {
+				attempts = fmt.Sprintf(", %d attempts", o.attempts)
+			}
+			fmt.Printf("ok   %s: %s (%.1f s%s)\n", s.name(), o, o.took.Seconds(), attempts)
 			done = append(done, o)
 		}
 	}

@@ -16,6 +16,7 @@ type outcome struct {
 	journal  []proxy.Batch
 	failed   int // records, by what the client told its application
 	took     time.Duration
+	attempts int
 }
 
 // String is one line: what stands in the log.

@@ -47,7 +47,7 @@ func (l *lab) play(ctx context.Context, s scenario) (*outcome, error) {
 		o, err := l.attempt(ctx, s)
 		switch {
 		case err == nil:
-			o.took = time.Since(start)
+			o.took, o.attempts = time.Since(start), attempt
 			return o, nil
 		case ctx.Err() != nil, !errors.Is(err, errNoFault), attempt == s.fault.attempts():
 			return nil, err
