@@ -83,18 +83,15 @@ func TestLiveFindsAsItHappens(t *testing.T) {
 		return
 	}
 	timedOut := kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Partitions: []int32{0}, Err: kerr.RequestTimedOut}
-	elsewhere := kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Partitions: []int32{1}, Err: kerr.OutOfOrderSequenceNumber}
 	for _, c := range []struct {
 		name   string
 		send   producer
 		faults []kfake.Fault
 		cut    bool
-		cause  string
 	}{
-		{name: "franz-go", send: franzGo(), faults: []kfake.Fault{timedOut, elsewhere}, cause: "epoch-bump"},
-		{name: "franz-go without idempotence", send: franzGo(kgo.DisableIdempotentWrite()), faults: []kfake.Fault{timedOut}, cause: "blind-retry"},
-		{name: "sarama without idempotence", send: saramaProducer(false), faults: []kfake.Fault{timedOut}, cause: "blind-retry"},
-		{name: "sarama without idempotence, connection cut", send: saramaProducer(false), cut: true, cause: "blind-retry"},
+		{name: "franz-go without idempotence", send: franzGo(kgo.DisableIdempotentWrite()), faults: []kfake.Fault{timedOut}},
+		{name: "sarama without idempotence", send: saramaProducer(false), faults: []kfake.Fault{timedOut}},
+		{name: "sarama without idempotence, connection cut", send: saramaProducer(false), cut: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r recorder
@@ -112,15 +109,15 @@ func TestLiveFindsAsItHappens(t *testing.T) {
 				cluster.Fault(c.faults...)
 			})
 			proven := time.Now()
-			l.alerts.await(t, fmt.Sprintf(`"cause":"%s"`, c.cause))
+			l.alerts.await(t, `"cause":"blind-retry"`)
 			t.Logf("alert at most %v after the proof", time.Since(proven).Round(time.Millisecond))
 			twice := standTwice(ctx, t, cluster)
-			l.alerts.await(t, fmt.Sprintf(`"verdict":"confirmed","cause":"%s"`, c.cause))
+			l.alerts.await(t, `"verdict":"confirmed","cause":"blind-retry"`)
 			l.stop()
 			status, text := l.end(t)
-			checkTwice(t, status, text, c.cause, twice)
+			checkTwice(t, status, text, "blind-retry", twice)
 			status, replayed, _ := runScan(nil, "--output", "json", dir)
-			checkTwice(t, status, replayed, c.cause, twice)
+			checkTwice(t, status, replayed, "blind-retry", twice)
 			if findingsOf(t, replayed) != findingsOf(t, text) {
 				t.Errorf("the recording gives other findings:\n%s\n%s", findingsOf(t, replayed), findingsOf(t, text))
 			}
@@ -327,18 +324,15 @@ func TestDiskOwnFull(t *testing.T) {
 	}
 }
 
-// floodRate is what the flood of TestSoak sends, in bytes a second: 2.5 Gbit/s.
-const floodRate = 2.5e9 / 8
-
 // TestSoak: a producer's fault is found beside a flood on the same interface, by the command as a process of its own.
-// KDUPSCAN_SOAK makes it last: 60s gives the figures of docs/performance.md, with -v.
+// KDUPSCAN_SOAK makes it last, at 2.5 Gbit/s: 60s gives the figures of docs/performance.md, with -v.
 func TestSoak(t *testing.T) {
 	if !isolated(t) {
 		return
 	}
-	span := time.Second
+	span, rate := time.Second, 0.25e9 // what a machine that is busy with other tests can do
 	if d, err := time.ParseDuration(os.Getenv("KDUPSCAN_SOAK")); err == nil {
-		span = d
+		span, rate = d, 2.5e9
 	}
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "orders"))
 	if err != nil {
@@ -350,11 +344,11 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, filter := range map[string][]string{"filter": {"--filter", "tcp port " + port}, "no filter": nil} {
-		t.Run(name, func(t *testing.T) { soak(t, cluster, span, filter) })
+		t.Run(name, func(t *testing.T) { soak(t, cluster, span, rate, filter) })
 	}
 }
 
-func soak(t *testing.T, cluster *kfake.Cluster, span time.Duration, filter []string) {
+func soak(t *testing.T, cluster *kfake.Cluster, span time.Duration, bits float64, filter []string) {
 	dir := t.TempDir()
 	out, errs := newLines(), newLines()
 	cmd := exec.Command(os.Args[0])
@@ -368,7 +362,7 @@ func soak(t *testing.T, cluster *kfake.Cluster, span time.Duration, filter []str
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
 	flooded := make(chan int64)
-	go func() { flooded <- flood(ctx, t) }()
+	go func() { flooded <- flood(ctx, t, bits/8) }()
 	start := time.Now()
 	for ctx.Err() == nil {
 		franzGo()(t.Context(), t, cluster.ListenAddrs(), func() {})
@@ -406,8 +400,8 @@ func soak(t *testing.T, cluster *kfake.Cluster, span time.Duration, filter []str
 		r.Captures[0].Packets, r.Captures[0].Dropped, r.Coverage.Limits)
 }
 
-// flood sends bytes over lo until ctx is done, and returns how many.
-func flood(ctx context.Context, t *testing.T) (sent int64) {
+// flood sends so many bytes a second over lo until ctx is done, and returns how many it were.
+func flood(ctx context.Context, t *testing.T, rate float64) (sent int64) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Error(err)
@@ -430,7 +424,7 @@ func flood(ctx context.Context, t *testing.T) (sent int64) {
 	pace := time.NewTicker(time.Millisecond)
 	defer pace.Stop()
 	for ctx.Err() == nil {
-		for float64(sent) < floodRate*time.Since(start).Seconds() {
+		for float64(sent) < rate*time.Since(start).Seconds() {
 			n, err := conn.Write(block)
 			if err != nil {
 				t.Error(err)

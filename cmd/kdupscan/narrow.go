@@ -23,7 +23,7 @@ import (
 
 const (
 	// settleFor is how long no new port must have been found before the filter is narrowed.
-	settleFor = 30 * time.Second
+	settleFor = 10 * time.Second
 	// lookAroundEvery is how long Kafka on a new port can go unseen; lookAroundFor is enough for a client to send something.
 	lookAroundEvery = time.Minute
 	lookAroundFor   = 5 * time.Second
