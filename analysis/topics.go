@@ -244,12 +244,6 @@ func (h *history) eachStored(f func(storedBatch)) {
 	}
 }
 
-// commitTie is an id and a name that one client uses as one topic.
-type commitTie struct {
-	topic kafka.Topic
-	at    pcap.Timestamp
-}
-
 // use is what one client fetches by id alone, and commits by name.
 type use struct {
 	ids   map[[16]byte]bool

@@ -10,7 +10,6 @@ type fetchRequest struct {
 	sessionEpoch       int32 // -1: no session
 	currentLeaderEpoch int32 // -1: none
 	fetchOffset        int64
-	forgotten          int // topics that are left to be read by nextForgotten
 	atForgotten        bool
 }
 

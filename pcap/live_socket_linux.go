@@ -43,11 +43,11 @@ func openSocket(name string, o LiveOptions, program []bpf.RawInstruction) (*live
 	}
 	s := &liveSocket{fd: fd, name: name, promiscuous: o.Promiscuous}
 	if err := s.setFilter(program); err != nil {
-		s.close()
+		_ = s.close()
 		return nil, err
 	}
 	if s.ring, err = openRing(fd, o.RingBytes); err != nil {
-		s.close()
+		_ = s.close()
 		return nil, err
 	}
 	return s, nil

@@ -83,8 +83,10 @@ func (k *Keys) Len() int {
 	return len(k.sessions) + k.base.Len()
 }
 
-// Bad returns how many lines were no keys, and Full how many were not kept for lack of room.
-func (k *Keys) Bad() int64  { return k.bad }
+// Bad returns how many lines were no keys.
+func (k *Keys) Bad() int64 { return k.bad }
+
+// Full returns how many keys were not kept for lack of room.
 func (k *Keys) Full() int64 { return k.full }
 
 // AddLog adds the keys of a whole key log, such as a Decryption Secrets Block of type 0x544c534b has. Lines with labels of
