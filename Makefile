@@ -2,7 +2,7 @@
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 FUZZTIME ?= 20s
 
-.PHONY: build test race lint fuzz bench update ci
+.PHONY: build test race lint fuzz bench update lab lab-docs ci
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/kdupscan ./cmd/kdupscan
