@@ -72,7 +72,6 @@ func (p *pipeline) read(ctx context.Context, e *engine) (notes, error) {
 			p.progress(frames)
 		}
 		if ctx.Err() != nil {
-			found.add(pcap.Note{Code: CodeInterrupted, At: f.Ref})
 			break
 		}
 		err := p.source.Next(&f)
@@ -89,6 +88,9 @@ func (p *pipeline) read(ctx context.Context, e *engine) (notes, error) {
 		if wanted {
 			decoder.Decode(&f, emit)
 		}
+	}
+	if ctx.Err() != nil { // whether it ended the loop or the input
+		found.add(pcap.Note{Code: CodeInterrupted, At: f.Ref})
 	}
 	send()
 	return found, nil

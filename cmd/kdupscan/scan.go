@@ -102,7 +102,10 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 		return err
 	}
 	defer out.discard()
-	source, err := pcap.Open(paths, cmd.InOrStdin())
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	source, err := pcap.Open(paths, stdin(ctx, cmd.InOrStdin(), paths))
 	if err != nil {
 		return err
 	}
@@ -115,10 +118,6 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	defer secrets.close()
 
 	budget(o.memory).apply()
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-
 	line := newProgress(stderr)
 	p := pipeline{
 		source: source, filter: o.filter, ports: o.ports, budget: budget(o.memory), previews: o.payloads, secrets: secrets, workers: int(o.workers),
