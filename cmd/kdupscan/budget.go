@@ -13,8 +13,8 @@ import (
 type budget int64
 
 // garbage is how much garbage may pile up before it is collected, in percent of what is in use. The usual 100 would let a full
-// history take twice its memory; half of that costs a few percent of time.
-const garbage = 50
+// history take twice its memory; less costs a few percent of time.
+const garbage = 40
 
 // apply makes the garbage collector keep to the budget.
 func (b budget) apply() {
@@ -27,9 +27,9 @@ func (b budget) scale(n int64, users int) int64 {
 	return max(1, int64(float64(n)*float64(b)/float64(defaultMemory))/int64(users))
 }
 
-// history is what the correlator may keep: three sixteenths. With the garbage it brings, and all else that ordinary traffic
-// needs, a scan stays at less than half of its budget; the rest is for very many connections, and for hostile traffic.
-func (b budget) history() int64 { return int64(b) / 16 * 3 }
+// history is what the correlator may keep: a quarter. With the garbage it brings, and all else that ordinary traffic
+// needs, a scan stays at half of its budget; the rest is for very many connections, and for hostile traffic.
+func (b budget) history() int64 { return int64(b) / 4 }
 
 func (b budget) kafka(users int) kafka.Limits {
 	l := kafka.DefaultLimits()
