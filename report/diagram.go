@@ -14,7 +14,8 @@ import (
 )
 
 // diagram is a sequence diagram as shapes of an SVG image, in its user units: time runs down, a row for each step, so that
-// no two texts can meet however close the steps are in time.
+// no two texts can meet however close the steps are in time. Each text has a box of its own that shows nothing of it
+// outside, whatever the fonts of the reader make of it.
 type diagram struct {
 	Label         string
 	Width, Height int
@@ -27,36 +28,44 @@ type diagram struct {
 type drawnLane struct {
 	X, BoxX, BoxW int
 	Kind          string // class
-	Title, Name   string
-	Full          string // name in full
+	Full          string // title and name
+	Labels        []drawnLabel
 }
 
-// drawnRow is one step: an arrow with two lines of text, or a band across all lanes.
+// drawnLabel is a line of text and the box that it is cut to.
+type drawnLabel struct {
+	X, Y, Width, Height int // of the box; Y from the middle of the row until the row is placed
+	TextX, Base         int // of the text in its box: its middle, for a time its beginning, and its baseline
+	Class, Text         string
+}
+
+// centred returns the label of a text in the middle of a box between heights top and bottom.
+func centred(class, text string, middle, width, top, bottom, baseline int) drawnLabel {
+	return drawnLabel{X: middle - width/2, Y: top, Width: width, Height: bottom - top, TextX: width / 2, Base: baseline - top, Class: class, Text: text}
+}
+
+// drawnRow is one step: an arrow with two lines of text, a band across all lanes, or that steps are left out.
 type drawnRow struct {
 	Top, Height  int
 	Y            int    // of its middle
-	Link, Full   string // anchor of the row in the table, and its sentence
-	Time, Since  string
+	Link, Full   string // anchor of the row in the table, and its sentence; "" where steps are left out
 	Class        string // tone
 	CopyClass    string
-	Omitted      string // instead of all below: that steps are left out
-	Band         string
+	Band         bool
 	BandX, BandY int
 	BandW, BandH int
 	FromX, ToX   int
 	PointX       int    // where the line ends and its tip begins
 	Tip, Cross   string // paths
 	Lost         bool
-	TextX        int
-	Head, Tail   string
-	HeadY, TailY int
 	Marks        []drawnMark
+	Labels       []drawnLabel
 }
 
 type drawnMark struct {
 	X, Y, Width int // of the left upper corner
-	TextX, MidY int
-	Text, Class string
+	MidY        int
+	Class       string
 	FromX       int // where the dotted line to it begins; 0 for none
 }
 
@@ -89,15 +98,18 @@ func (s *scene) draw(id string, v *view, f *analysis.Finding) *diagram {
 	d := &diagram{Label: fmt.Sprintf("Timeline of finding %s", id)}
 	xs := s.columns()
 	for i, l := range s.lanes {
-		d.Lanes = append(d.Lanes, drawnLane{X: xs[i], BoxX: xs[i] - laneWidth/2, BoxW: laneWidth, Kind: laneClasses[l.kind], Title: l.title(), Name: l.short(), Full: l.label()})
+		d.Lanes = append(d.Lanes, drawnLane{X: xs[i], BoxX: xs[i] - laneWidth/2, BoxW: laneWidth, Kind: laneClasses[l.kind], Full: l.title() + " " + l.label(),
+			Labels: []drawnLabel{centred("kind", l.title(), xs[i], laneWidth-4, 12, 33, 29), centred("name", l.short(), xs[i], laneWidth-4, 33, 56, 46)}})
 	}
 	d.Width = xs[len(xs)-1] + laneWidth/2 + 4
 	d.Inner = d.Width - 4
 	y := headHeight + 10
 	for i := range s.acts {
 		if i == s.cut && s.left > 0 {
-			d.Rows = append(d.Rows, drawnRow{Top: y, Height: bandHeight, Y: y + bandHeight/2, Omitted: count(s.left, "step") + " left out", TextX: (gutterWidth + d.Width) / 2})
-			y += bandHeight
+			row := drawnRow{Height: bandHeight, Labels: []drawnLabel{d.across("omitted", count(s.left, "step")+" left out")}}
+			row.place(y)
+			d.Rows = append(d.Rows, row)
+			y += row.Height
 		}
 		row := s.row(d, xs, i)
 		row.Link, row.Full = fmt.Sprintf("#%s-%d", id, i+1), fmt.Sprintf("%s, %s: %s%s", clock(s.acts[i].At.Time), v.frame(s.acts[i].At.Ref), s.acts[i].label(), v.sentence(f, &s.acts[i].Event))
@@ -146,41 +158,64 @@ func (s *scene) columns() []int {
 // row lays out one act from left to right.
 func (s *scene) row(d *diagram, xs []int, i int) drawnRow {
 	a := &s.acts[i]
-	r := drawnRow{Time: clock(a.At.Time), Class: string(a.tone), Height: rowHeight, CopyClass: copyClass(0)}
+	r := drawnRow{Class: string(a.tone), Height: rowHeight, CopyClass: copyClass(0)}
 	if len(a.copies) > 0 {
 		r.CopyClass = copyClass(a.copies[0])
 	}
+	since := ""
 	if i > 0 && i != s.cut {
-		r.Since = sinceText(a.At.Time.Time().Sub(s.acts[i-1].At.Time.Time()))
+		since = sinceText(a.At.Time.Time().Sub(s.acts[i-1].At.Time.Time()))
 	}
 	if across(a.Kind) {
-		r.Height, r.Band = bandHeight, fit(a.head, float64(d.Width-gutterWidth-16), headSize)
-		r.BandX, r.BandW, r.BandH, r.TextX = gutterWidth, d.Width-gutterWidth-4, bandHeight-8, (gutterWidth+d.Width)/2
+		r.Height, r.Band = bandHeight, true
+		r.BandX, r.BandW, r.BandH = gutterWidth, d.Width-gutterWidth-4, bandHeight-8
+		r.Labels = append(times(clock(a.At.Time), since, bandHeight/2), d.across("bandtext", fit(a.head, float64(r.BandW-12), headSize)))
 		return r
 	}
+	r.Labels = times(clock(a.At.Time), since, rowHeight/2)
 	r.FromX, r.ToX = xs[a.from], xs[a.to]
 	for _, m := range a.marks {
-		r.Marks = append(r.Marks, drawMark(m, xs[m.lane]))
+		drawn, text := drawMark(m, xs[m.lane])
+		r.Marks, r.Labels = append(r.Marks, drawn), append(r.Labels, text)
 	}
-	room := float64(talkWidth - 12)
+	middle, room := s.talk(xs), talkWidth-12
 	switch n := len(r.Marks); {
 	case a.tone == toneRead && n > 0:
 		r.FromX = r.Marks[n-1].X + r.Marks[n-1].Width
 		fallthrough
 	case a.tone == toneRead:
-		r.TextX, room = (r.FromX+r.ToX)/2, float64(r.ToX-r.FromX-12)
+		middle, room = (r.FromX+r.ToX)/2, r.ToX-r.FromX-12
 	case n > 0:
 		r.Marks[0].FromX = max(r.FromX, r.ToX)
-		fallthrough
-	default:
-		r.TextX = s.talk(xs)
 	}
-	r.Head, r.Tail = fit(a.head, room, headSize), fit(a.tail, room, tailSize)
+	r.Labels = append(r.Labels, centred("head", fit(a.head, float64(room), headSize), middle, room+8, -rowHeight/2, 0, -6))
+	if a.tail != "" {
+		r.Labels = append(r.Labels, centred("tail", fit(a.tail, float64(room), tailSize), middle, room+8, 0, rowHeight/2, 15))
+	}
 	if r.PointX = r.ToX - tipLength; r.ToX < r.FromX {
 		r.PointX = r.ToX + tipLength
 	}
 	r.Lost = a.tone == toneLost
 	return r
+}
+
+// across is the label of a text in the middle of all lanes.
+func (d *diagram) across(class, text string) drawnLabel {
+	return centred(class, text, (gutterWidth+d.Width)/2, d.Width-gutterWidth-4, -bandHeight/2, bandHeight/2, 4)
+}
+
+// times are the labels of a row's time and of what has passed since the row above, left of the lanes; half is half the
+// height of the row.
+func times(at, since string, half int) []drawnLabel {
+	const left, width = 6, gutterWidth - 6
+	if since == "" {
+		return []drawnLabel{{X: left, Y: -half, Width: width, Height: 2 * half, Base: half + 4, Class: "time", Text: at}}
+	}
+	const line = 4 // below the middle: where one ends and the other begins
+	return []drawnLabel{
+		{X: left, Y: -half, Width: width, Height: half + line, Base: half, Class: "time", Text: at},
+		{X: left, Y: line, Width: width, Height: half - line, Base: 15 - line, Class: "since", Text: since},
+	}
 }
 
 // talk is the middle between the last client and the first broker, where the texts of requests and answers stand.
@@ -193,7 +228,7 @@ func (s *scene) talk(xs []int) int {
 	return xs[0]
 }
 
-func drawMark(m mark, x int) drawnMark {
+func drawMark(m mark, x int) (drawnMark, drawnLabel) {
 	text := fit(m.offsets, laneWidth-14, markSize)
 	width := 16.0
 	for _, r := range text {
@@ -207,19 +242,21 @@ func drawMark(m mark, x int) drawnMark {
 		class += " again"
 	}
 	w := max(56, int(width))
-	return drawnMark{X: x - w/2, Width: w, TextX: x, Text: text, Class: class}
+	return drawnMark{X: x - w/2, Width: w, Class: class}, centred("offset "+class, text, x, w, -markHeight/2, markHeight/2, 4)
 }
 
 // place sets what depends on where the row begins.
 func (r *drawnRow) place(y int) {
 	r.Top, r.Y = y, y+r.Height/2
-	r.HeadY, r.TailY = r.Y-6, r.Y+15
 	r.BandY = r.Y - r.BandH/2
 	r.Tip = fmt.Sprintf("M%d %dL%d %dL%d %dZ", r.ToX, r.Y, r.PointX, r.Y-4, r.PointX, r.Y+4)
 	middle := (r.FromX + r.ToX) / 2
 	r.Cross = fmt.Sprintf("M%d %dl10 10m0 -10l-10 10", middle-5, r.Y-5)
 	for i := range r.Marks {
 		r.Marks[i].Y, r.Marks[i].MidY = r.Y-markHeight/2, r.Y
+	}
+	for i := range r.Labels {
+		r.Labels[i].Y += r.Y
 	}
 }
 
@@ -256,11 +293,13 @@ func fit(s string, width, size float64) string {
 }
 
 // advance is about how wide a rune is, in the font size, in the widest of the usual fonts, in bold. Real widths are the
-// browser's; this errs to the wide side.
+// browser's; this errs to the wide side, so that a text is cut here, with an ellipsis, rather than by its box.
 func advance(r rune) float64 {
 	switch {
 	case displaywidth.Rune(r) > 1:
-		return 1.1
+		return 1.3 // one for ideographs, the rest for pictures
+	case r >= 0x0800 && !unicode.IsPunct(r):
+		return 1.6 // Indic and other scripts, symbols
 	case strings.ContainsRune("WMmw@%—", r):
 		return 1.15
 	case strings.ContainsRune(" .,:;'|()[]ijlIfrt-/", r):
