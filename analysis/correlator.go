@@ -46,7 +46,7 @@ func New(o Options) *Correlator {
 		histories: map[historyKey]*history{},
 		topics:    newTopics(),
 		producers: newProducers(),
-		window:    window{budget: o.Memory},
+		window:    window{budget: o.Memory, next: o.Memory},
 		alerted:   alerted{verdicts: map[string]Verdict{}},
 	}
 }

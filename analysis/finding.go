@@ -47,6 +47,8 @@ type Finding struct {
 	Copies      []Copy
 	Bump        *Bump
 	Timeline    []Event
+	// Stray is the index of the copy that a misrouted batch left where it does not belong; 0 for other causes.
+	Stray int
 	// Inferred says what the traffic shows of the producer's configuration.
 	Inferred Inferred
 	// Doubts name, by catalogue code, what weakens or limits this finding (answer-may-be-hidden, content-not-compared, …).

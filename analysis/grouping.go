@@ -15,6 +15,7 @@ type group struct {
 	verdict Verdict
 	records []duplicate
 	misfit  *send // misrouted batches: shows where the sequences of the wrong partition stood
+	stray   int   // and which copy went there
 }
 
 // later returns the batch of the last copy of the group's first record.

@@ -57,7 +57,7 @@ func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
 	if before(b, a) {
 		a, b = b, a
 	}
-	misfit := j.misfit(a, b)
+	misfit, stray := j.misfit(a, b)
 	if misfit == nil {
 		return group{}, false
 	}
@@ -65,7 +65,7 @@ func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
 	if !later.acknowledged || first.grade <= refused {
 		return group{}, false
 	}
-	g := group{cause: MisroutedBatch, misfit: misfit}
+	g := group{cause: MisroutedBatch, misfit: misfit, stray: stray}
 	for delta := range min(a.count(), maxWholeRecords) {
 		d := duplicate{cause: MisroutedBatch, copies: []copyOf{{entry{a, delta}, first}, {entry{b, delta}, later}}}
 		d.copies, d.verdict = weigh(d.copies)
@@ -76,18 +76,18 @@ func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
 	return g, true
 }
 
-// misfit returns the send that shows one of two equal batches to be foreign where it was sent, while the other belongs; nil if
-// nothing shows that.
-func (j *judgement) misfit(a, b *batch) *send {
+// misfit returns the send that shows one of two equal batches to be foreign where it was sent, while the other belongs, and which
+// of the two it is; nil if nothing shows that.
+func (j *judgement) misfit(a, b *batch) (shown *send, stray int) {
 	if a.belongs() {
 		if s := j.foreign(b); s != nil {
-			return s
+			return s, 1
 		}
 	}
 	if b.belongs() {
-		return j.foreign(a)
+		return j.foreign(a), 0
 	}
-	return nil
+	return nil, 0
 }
 
 // belongs reports whether a batch's sequence continues, or is continued by, another batch of the partition.

@@ -17,6 +17,7 @@ func (j *judgement) finding(g group) Finding {
 		LaterAt:     later.first.Time,
 		Doubts:      g.doubts(),
 		Inferred:    j.inferred(later),
+		Stray:       g.stray,
 	}
 	for _, d := range g.records[:min(len(g.records), MaxListedRecords)] {
 		f.Records = append(f.Records, d.listed())

@@ -96,7 +96,13 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 	p := g.later().p
 	all = append(all, p.leaderChanges(from, to)...)
 	if s := g.misfit; s != nil {
-		all = append(all, p.misfitEvent(s))
+		all = append(all, misfitEvent(s))
+		home := g.copy(1 - g.stray)
+		for _, neighbour := range []*batch{home.predecessor(), home.successor()} {
+			if neighbour != nil {
+				all = append(all, misfitEvent(neighbour.sends[0]))
+			}
+		}
 	}
 	if b := f.Bump; b != nil {
 		all = append(all, j.bumpEvents(g, b)...)
@@ -107,8 +113,8 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 	})
 }
 
-// misfitEvent tells where the sequences of a partition stood to which a batch was sent by mistake.
-func (p *partition) misfitEvent(s *send) Event {
+// misfitEvent tells where the sequences of a partition stood: of the one to which a batch was sent by mistake, or of its own.
+func misfitEvent(s *send) Event {
 	kb := s.sent.Batch
 	return Event{
 		Kind: EventProduceRequest, At: position(&s.sent.Seen), Offset: NoOffset, Topic: s.sent.Topic, Partition: s.sent.Partition,

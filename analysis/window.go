@@ -15,8 +15,8 @@ const (
 	sendCost     = 640
 	sightingCost = 640
 	recordCost   = 64
-	linkCost     = 1 << 10 // with what the kafka layer shares with it
-	producerCost = 1 << 10
+	linkCost     = 400 // with what the kafka layer shares with it
+	producerCost = 512
 )
 
 // keptShare is the part of the budget, in percent, that is left after history was dropped. The smaller it is, the less often
@@ -41,6 +41,7 @@ const (
 type window struct {
 	budget  int64
 	used    int64
+	next    int64               // used at which history is dropped again: the budget, but for what cannot be dropped
 	settled []Finding           // found in history that has been dropped
 	keys    map[string]bool     // theirs
 	records int                 // listed in them
@@ -71,7 +72,7 @@ func (c *Correlator) grew(h *history, cost int64) {
 
 func (c *Correlator) used(cost int64) {
 	c.window.used += cost
-	if c.window.used > c.window.budget {
+	if c.window.used > c.window.next {
 		c.evict()
 	}
 }
@@ -99,14 +100,11 @@ func (c *Correlator) evict() {
 			}
 		}
 	}
-	if int64(len(open))*sendCost > c.window.budget/2 {
-		clear(open)
+	if c.costOf(open, cutoff) > c.window.budget/4 {
+		clear(open) // so much that waits for an answer for ever
 	}
 	j.countDropped(&c.window, cutoff, open)
 	dropped := c.drop(cutoff, open)
-	if c.cost() > c.window.budget*(100+keptShare)/200 {
-		dropped += c.drop(cutoff, nil) // large batches that wait for an answer for ever
-	}
 	c.producers.prune(cutoff)
 	for l, state := range c.links {
 		if !state.closed.IsZero() && state.closed.Time < cutoff {
@@ -115,6 +113,7 @@ func (c *Correlator) evict() {
 	}
 	c.dropEmpty(cutoff)
 	c.window.used = c.cost()
+	c.window.next = max(c.window.budget, c.window.used+c.window.budget/4)
 	c.options.Note(pcap.Note{Code: LimitWindowEvicted, At: pcap.Ref{Time: last}, Count: int64(dropped)})
 }
 
@@ -174,6 +173,26 @@ func (c *Correlator) cutoff() (cutoff, last pcap.Timestamp) {
 		cutoff += width
 	}
 	return cutoff, last
+}
+
+// costOf returns what of the kept arrivals is older than the cutoff.
+func (c *Correlator) costOf(kept map[int64]bool, cutoff pcap.Timestamp) int64 {
+	var sum int64
+	for _, h := range c.inOrder {
+		for _, s := range h.sends {
+			if s.sent.At.Time < cutoff && kept[s.order] {
+				sum += s.cost()
+			}
+		}
+		for _, offset := range h.offsets {
+			for _, s := range h.sightings[offset] {
+				if s.bestSight().At.Time < cutoff && kept[s.order] {
+					sum += s.cost()
+				}
+			}
+		}
+	}
+	return sum
 }
 
 func (c *Correlator) cost() int64 {

@@ -215,7 +215,7 @@ func (s *scene) marks(f *analysis.Finding, st *step, seen map[string]bool) []mar
 func batchSpan(c *analysis.Copy, offset int64) string {
 	for _, b := range c.Batches {
 		if b.BaseOffset >= 0 && b.BaseOffset <= offset && offset <= b.LastOffset {
-			return span(b.BaseOffset, b.LastOffset)
+			return span(max(b.BaseOffset, c.BaseOffset), min(b.LastOffset, max(c.LastOffset, b.BaseOffset)))
 		}
 	}
 	if len(c.Batches) == 1 {

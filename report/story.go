@@ -68,7 +68,7 @@ func (v *view) copyGrid(f *analysis.Finding) grid {
 func batchOffsets(c *analysis.Copy, b *analysis.CopyBatch) string {
 	switch {
 	case b.BaseOffset >= 0:
-		return span(b.BaseOffset, b.LastOffset)
+		return span(max(b.BaseOffset, c.BaseOffset), min(b.LastOffset, max(c.LastOffset, b.BaseOffset))) // the batch may hold more
 	case c.BaseOffset >= 0 && len(c.Batches) == 1:
 		return span(c.BaseOffset, c.LastOffset)
 	}
@@ -106,7 +106,7 @@ func settingsText(i *analysis.Inferred) string {
 		parts = append(parts, codecName(i.Codec))
 	}
 	if i.MaxInFlight > 0 {
-		parts = append(parts, fmt.Sprintf("%d in flight at most", i.MaxInFlight))
+		parts = append(parts, fmt.Sprintf("at most %d seen in flight", i.MaxInFlight))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kdupscan/kdupscan/analysis"
@@ -109,7 +110,6 @@ func identity(producer int64, epoch int16, first, last int32, sum uint32) string
 // Error codes that say something of what the leader did with a batch.
 const (
 	errUnknown        = -1 // UNKNOWN_SERVER_ERROR
-	errNotLeader      = 6  // NOT_LEADER_OR_FOLLOWER
 	errTimedOut       = 7  // REQUEST_TIMED_OUT
 	errTooFewReplicas = 20 // NOT_ENOUGH_REPLICAS_AFTER_APPEND
 	errDuplicate      = 46 // DUPLICATE_SEQUENCE_NUMBER
@@ -217,7 +217,8 @@ func causeText(f *analysis.Finding) string {
 	case f.Cause == analysis.BrokerDedupFailure:
 		return "the broker did not recognise a retry" + after(f)
 	case f.Cause == analysis.MisroutedBatch && len(f.Copies) > 1:
-		return fmt.Sprintf("a batch of %s was sent to %s", place(f.Copies[0].Topic, f.Copies[0].Partition), place(f.Topic, f.Partition))
+		home, stray := f.Copies[(f.Stray+1)%2], f.Copies[f.Stray%2]
+		return fmt.Sprintf("a batch of %s was sent to %s", place(home.Topic, home.Partition), place(stray.Topic, stray.Partition))
 	case f.Cause == analysis.ApplicationResend:
 		return "the application sent the records again" + after(f)
 	case f.Cause == analysis.UnknownCause:
@@ -231,10 +232,11 @@ func after(f *analysis.Finding) string {
 	if f.Bump != nil && f.Bump.Trigger != nil {
 		return " after " + triggerText(f.Bump.Trigger)
 	}
+	if slices.ContainsFunc(f.Timeline, func(e analysis.Event) bool { return e.Kind == analysis.EventLeaderChange }) {
+		return " after a leader change"
+	}
 	for _, e := range f.Timeline {
 		switch {
-		case e.Kind == analysis.EventLeaderChange, e.Kind == analysis.EventProduceResponse && e.ErrorCode == errNotLeader:
-			return " after a leader change"
 		case e.Kind == analysis.EventProduceResponse && e.ErrorCode != 0:
 			return " after " + errorText(e.ErrorCode)
 		case e.Kind == analysis.EventConnectionLost:

@@ -29,8 +29,9 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 // run executes the command line and returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
-		Use:   "kdupscan",
-		Short: "Find Kafka records that were written twice, from packet captures",
+		Use:     "kdupscan",
+		Version: version(),
+		Short:   "Find Kafka records that were written twice, from packet captures",
 		Long: `kdupscan reads packet captures and answers one question: which Kafka records
 stand twice in a partition's log, and what made that happen?`,
 		SilenceUsage:  true,

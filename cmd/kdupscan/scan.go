@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -102,7 +103,7 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 		return err
 	}
 	defer out.discard()
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	source, err := pcap.Open(paths, stdin(ctx, cmd.InOrStdin(), paths))
