@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -201,7 +202,10 @@ func TestLongJumps(t *testing.T) {
 
 // TestRunLikeVM runs every operation against the machine of x/net, with values that overflow and lengths that cut loads.
 func TestRunLikeVM(t *testing.T) {
-	values := []uint32{0, 1, 3, 4, 5, 15, 31, 255, 0x7fffffff, 0xffffffff}
+	values := []uint32{0, 1, 3, 4, 5, 15, 31, 255}
+	if bits.UintSize == 64 { // with 32 bits the other machine adds such offsets to lengths without looking
+		values = append(values, 0x7fffffff, 0xffffffff)
+	}
 	packet := []byte{1, 2, 0x83, 4, 5, 0xf6, 7}
 	run1 := func(program []bpf.RawInstruction) {
 		t.Helper()
