@@ -11,7 +11,6 @@ import (
 // link is what is known of one connection.
 type link struct {
 	*kafka.Link
-	opened             pcap.Ref
 	closed             pcap.Ref // zero: not seen to end
 	serverDone         pcap.Ref // the server's FIN, zero: none seen
 	reason             reassembly.CloseReason
@@ -39,7 +38,7 @@ type client struct {
 func (c *Correlator) link(s *kafka.Seen) *link {
 	l := c.links[s.Link]
 	if l == nil {
-		l = &link{Link: s.Link, opened: s.At}
+		l = &link{Link: s.Link}
 		c.links[s.Link] = l
 		c.used(linkCost)
 	}
