@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -22,19 +23,31 @@ const maxAlerted = 1 << 16
 type alerted struct {
 	verdicts map[string]Verdict
 	order    []string
+	watch    watch
 }
 
-// Alerts judges the partitions in which something has gone wrong and something has happened since the last call, and returns
-// what is new, in the order of a report. It costs next to nothing while nothing goes wrong. Findings that need the view of
-// all partitions or of a whole run (misrouted batches, copies seen by Fetch alone) are left to Interim and Finish.
+// Alerts returns the findings that are new, in the order of a report: each that Interim would show is given by the next call.
+// It costs little while nothing goes wrong: watch tells which partitions have to be judged. Those among them of which something
+// new was seen are judged first, and only if that shows something to tell all of them, since causes are looked for in others.
 func (c *Correlator) Alerts() []Alert {
-	troubled := c.troubled()
-	if troubled == nil {
+	c.alerted.watch.look(c)
+	wanted := c.alerted.watch.partitions(c)
+	news := map[partitionKey]bool{}
+	for key, fresh := range wanted {
+		if fresh {
+			news[key] = true
+		}
+	}
+	if len(news) == 0 {
 		return nil
 	}
-	j := newJudgement(c)
-	j.only = troubled
-	j.run()
+	j := c.judged(news)
+	if len(news) < len(wanted) && c.alerted.anything(j) {
+		for key := range wanted {
+			news[key] = true
+		}
+		j = c.judged(news)
+	}
 	var fresh []Alert
 	for i := range j.found {
 		if a, ok := c.alerted.give(&j.found[i].Finding, j.found[i].key()); ok {
@@ -44,8 +57,26 @@ func (c *Correlator) Alerts() []Alert {
 	return fresh
 }
 
+// judged judges some partitions.
+func (c *Correlator) judged(only map[partitionKey]bool) *judgement {
+	j := newJudgement(c)
+	j.only = only
+	j.run()
+	return j
+}
+
 // Interim judges the whole history as Finish does, and goes on.
 func (c *Correlator) Interim() *Result { return c.Finish() }
+
+// anything reports whether a judgement holds something to give.
+func (a *alerted) anything(j *judgement) bool {
+	for i := range j.found {
+		if was, known := a.verdicts[j.found[i].key()]; !known || j.found[i].Verdict > was {
+			return true
+		}
+	}
+	return false
+}
 
 func (a *alerted) give(f *Finding, key string) (Alert, bool) {
 	was, known := a.verdicts[key]
@@ -72,28 +103,33 @@ func (f judged) key() string {
 	return key
 }
 
-// troubled returns the partitions to judge for alerts, nil for none: all in which something went wrong, if anything new was seen
-// of one of them, under whatever name and at whatever server. Causes are looked for in all of them.
-func (c *Correlator) troubled() map[partitionKey]bool {
+// partitions returns the partitions to judge for alerts, under whatever name and at whatever server: those in which something
+// went wrong, and those that share a batch. The value tells whether something was seen of one since the last call.
+func (w *watch) partitions(c *Correlator) map[partitionKey]bool {
 	keys := map[partitionKey]bool{}
 	for _, h := range c.inOrder {
 		if h.troubled {
-			keys[c.topics.key(h.key, forever)] = true
+			keys[c.topics.key(h.key, forever)] = false
 		}
 	}
-	if len(keys) == 0 {
-		return nil
+	pairs := w.strayed(c)
+	for _, pair := range pairs {
+		keys[pair[0]], keys[pair[1]] = false, false
 	}
-	news := false
+	changed := map[partitionKey]bool{}
 	for _, h := range c.inOrder {
-		if h.changed && keys[c.topics.key(h.key, forever)] {
-			news = true
+		if h.changed && len(keys) > 0 {
+			changed[c.topics.key(h.key, forever)] = true
 		}
 		h.changed = false
 	}
-	if !news {
-		return nil
+	for _, pair := range pairs {
+		if changed[pair[0]] || changed[pair[1]] {
+			changed[pair[0]], changed[pair[1]] = true, true
+		}
 	}
+	maps.DeleteFunc(changed, func(key partitionKey, _ bool) bool { _, wanted := keys[key]; return !wanted })
+	maps.Copy(keys, changed)
 	return keys
 }
 
@@ -109,19 +145,6 @@ func (t *topics) keyOf(cluster string, topic kafka.Topic, partition int32, at pc
 		return partitionKey{id: topic.ID, partition: partition}
 	}
 	return partitionKey{cluster: cluster, name: topic.Name, era: t.era(topic.Name, at), partition: partition}
-}
-
-// watch notes what can make a batch of the history a first copy: its producer has another epoch or id than before.
-func (h *history) watch(b *kafka.Batch) {
-	h.changed = true
-	if !b.Idempotent() {
-		return
-	}
-	id := identity{producer: b.ProducerID, epoch: b.ProducerEpoch}
-	if h.lastProducer != id && h.lastProducer != (identity{}) {
-		h.troubled = true
-	}
-	h.lastProducer = id
 }
 
 // slow reports whether an answer came so late that an application may have sent again.

@@ -63,17 +63,18 @@ func (j *judgement) sendsOf(id producerEpoch) []*send {
 				}
 			}
 		}
-		for _, all := range j.byProducer {
-			sortSends(all)
-		}
 	}
-	return j.byProducer[id]
+	all := j.byProducer[id]
+	sortSends(all)
+	return all
 }
 
+// sortSends sorts by time. Sends are mostly in that order already.
 func sortSends(all []*send) {
-	slices.SortStableFunc(all, func(a, b *send) int {
-		return cmp.Or(cmp.Compare(a.sent.At.Time, b.sent.At.Time), cmp.Compare(a.order, b.order))
-	})
+	byTime := func(a, b *send) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) }
+	if !slices.IsSortedFunc(all, byTime) {
+		slices.SortStableFunc(all, byTime)
+	}
 }
 
 // grant returns the InitProducerId exchange that gave the new identity, nil if none was seen.

@@ -105,6 +105,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 func (c *Correlator) Finish() *Result {
 	j := newJudgement(c)
 	j.run()
+	j.count()
 	findings := slices.Clone(c.window.settled)
 	for _, f := range j.found {
 		if len(c.window.keys) == 0 || !c.window.keys[f.key()] {
@@ -129,7 +130,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 		return
 	}
 	h := c.history(o.Link, o.Topic, o.Partition, o.At)
-	s := &send{sent: o, of: h, link: l, order: c.arrivals}
+	s := &send{sent: o, of: h, link: l, order: c.arrivals, at: o.At.Time, cost: sendCost + int64(len(o.Batch.Records))*recordCost}
 	if o.Torn {
 		h.torn = append(h.torn, s)
 		return
@@ -140,7 +141,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 		c.requests[o.Request] = append(c.requests[o.Request], s)
 		l.asked(o.Request, func(old *kafka.Request) { delete(c.requests, old) })
 	}
-	c.grew(h, s.cost())
+	c.grew(h, s.cost)
 }
 
 func (c *Correlator) answered(o *kafka.BatchAnswered) {
@@ -158,6 +159,9 @@ func (c *Correlator) answered(o *kafka.BatchAnswered) {
 	for _, s := range c.requests[o.Request] {
 		if s.answer == nil && s.sent.Partition == o.Partition && sameTopic(s.sent.Topic, o.Topic) {
 			s.answer = o
+			if o.ErrorCode == 0 && o.BaseOffset >= 0 {
+				s.of.answered[o.BaseOffset] = s
+			}
 			c.heard(s)
 		}
 	}
@@ -204,9 +208,9 @@ func (c *Correlator) sighted(l *link, o *kafka.BatchFetched) {
 		return
 	}
 	h := c.history(o.Link, o.Topic, o.Partition, o.At)
-	if h.sight(o, l, c.arrivals) {
+	if added := h.sight(o, l, c.arrivals); added > 0 {
 		h.changed = true
-		c.grew(h, sightingCost+int64(len(o.Batch.Records))*recordCost)
+		c.grew(h, added)
 	}
 	c.producers.sighted(o)
 }

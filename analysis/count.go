@@ -18,9 +18,9 @@ func (j *judgement) count() {
 		if len(p.rises()) > 0 {
 			j.counts.LeaderChanges++
 		}
-		if p.repeats > 0 {
-			j.counts.ApplicationRepeats += p.repeats
-			j.repeats = append(j.repeats, ApplicationRepeat{p.topic, p.number, p.repeats})
+		if n := p.chains.repeatsAmong(func(*batch) bool { return true }); n > 0 {
+			j.counts.ApplicationRepeats += n
+			j.repeats = append(j.repeats, ApplicationRepeat{p.topic, p.number, n})
 		}
 	}
 	j.counts.EpochBumps += j.c.producers.bumps

@@ -106,7 +106,7 @@ func (b *batch) findPlaces() []place {
 		}
 	}
 	for _, s := range b.views {
-		pl := place{sighting: s.sighting, at: s.bestSight().At.Time}
+		pl := place{sighting: s.sighting, at: s.at}
 		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true}
 		if s.consumer != nil || b.p.reached(s.sighting) {
 			pl.grade = stored
@@ -177,7 +177,7 @@ func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
 		return a.LogAppendTime >= 0
 	case logAppendTime:
 		return len(b.sends) > 1 && s != b.sends[0] && slices.ContainsFunc(b.views, func(seen view) bool {
-			return seen.base == a.BaseOffset && seen.bestSight().At.Time < s.sent.First.Time
+			return seen.base == a.BaseOffset && seen.at < s.sent.First.Time
 		})
 	}
 	return a.LogAppendTime >= 0 && a.LogAppendTime == s.sent.Batch.MaxTimestamp

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -19,9 +20,10 @@ type historyKey struct {
 type history struct {
 	key       historyKey
 	sends     []*send
-	torn      []*send               // requests that never arrived whole: not stored, but a sign of where sequences stood
-	sightings map[int64][]*sighting // by base offset; several where contents differ
-	offsets   []int64               // keys of sightings in order of first sight
+	torn      []*send             // requests that never arrived whole: not stored, but a sign of where sequences stood
+	answered  map[int64]*send     // by the base offset of their answers, the latest
+	sightings []*sighting         // in the order of first sight
+	stored    map[int64]*sighting // by base offset, the latest; others follow by rival
 	marks     []highWatermark
 	leaders   []leaderSeen
 	aborted   map[kafka.AbortedTransaction]bool
@@ -61,6 +63,8 @@ type send struct {
 	of     *history
 	link   *link
 	order  int64                // arrival of the observation
+	at     pcap.Timestamp       // of its last frame
+	cost   int64                // of the history it is
 	answer *kafka.BatchAnswered // nil: none seen
 	acked  pcap.Ref             // the client's TCP has the answer; zero: not seen
 	unread bool                 // answered, but the answer could not be read
@@ -72,9 +76,12 @@ type sighting struct {
 	batch    *kafka.Batch
 	topic    kafka.Topic
 	link     *link
-	consumer *kafka.BatchFetched // first sight by a consumer
-	replica  *kafka.BatchFetched // first sight by a follower, or by a reader of unknown kind
+	consumer *kafka.PartitionFetched // first sight by a consumer
+	replica  *kafka.PartitionFetched // first sight by a follower, or by a reader of unknown kind
 	order    int64
+	at       pcap.Timestamp // of the stronger of the two
+	cost     int64          // of the history it is
+	rival    *sighting      // an older one at the same base offset with other contents
 
 	leaderEpoch int32          // the highest partition leader epoch it was seen with
 	lastSeen    pcap.Timestamp // when it was last fetched
@@ -94,7 +101,7 @@ type leaderSeen struct {
 }
 
 func newHistory(key historyKey) *history {
-	return &history{key: key, sightings: map[int64][]*sighting{}}
+	return &history{key: key, answered: map[int64]*send{}, stored: map[int64]*sighting{}}
 }
 
 func (h *history) fetched(o *kafka.PartitionFetched) {
@@ -127,40 +134,50 @@ func (h *history) mark(m highWatermark) {
 	h.marks = append(h.marks, m)
 }
 
-// sight keeps a fetched batch and reports whether it is a new one.
-func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) bool {
+// sight keeps a fetched batch and returns what it adds to the history, in bytes; 0 for one that was seen before.
+func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) (added int64) {
 	b := o.Batch
-	var s *sighting
-	for _, known := range h.sightings[b.BaseOffset] {
-		if sameStored(known.batch, b) {
-			s = known
-			break
+	rivals := 0
+	s := h.stored[b.BaseOffset]
+	for ; s != nil && !sameStored(s.batch, b); s = s.rival {
+		rivals++
+	}
+	if s == nil {
+		if rivals == maxRivals {
+			return 0 // no log holds so many batches at one offset
 		}
-	}
-	fresh := s == nil
-	if fresh && len(h.sightings[b.BaseOffset]) == maxRivals {
-		return false // no log holds so many batches at one offset
-	}
-	if fresh {
-		s = &sighting{batch: b, topic: o.Topic, link: l, order: order, leaderEpoch: b.PartitionLeaderEpoch}
-		if len(h.sightings[b.BaseOffset]) == 0 {
-			h.offsets = append(h.offsets, b.BaseOffset)
-		}
-		h.sightings[b.BaseOffset] = append(h.sightings[b.BaseOffset], s)
-	}
-	if len(s.batch.Records) == 0 && len(b.Records) > 0 {
-		s.batch = b
+		s = &sighting{batch: b, topic: o.Topic, link: l, order: order, leaderEpoch: b.PartitionLeaderEpoch, rival: h.stored[b.BaseOffset]}
+		added = s.keep(h, b)
+		h.stored[b.BaseOffset] = s
+		h.sightings = append(h.sightings, s)
+	} else if len(s.batch.Records) == 0 && len(b.Records) > 0 {
+		added = s.keep(h, b)
 	}
 	s.leaderEpoch = max(s.leaderEpoch, b.PartitionLeaderEpoch)
 	s.lastSeen = max(s.lastSeen, o.At.Time)
-	if o.ReplicaID == -1 {
+	switch {
+	case o.ReplicaID == -1 && s.consumer == nil:
+		s.consumer, s.at = o.PartitionFetched, o.At.Time
+	case o.ReplicaID != -1 && s.replica == nil:
+		s.replica = o.PartitionFetched
 		if s.consumer == nil {
-			s.consumer = o
+			s.at = o.At.Time
 		}
-	} else if s.replica == nil {
-		s.replica = o
 	}
-	return fresh
+	return added
+}
+
+// keep makes b the sighting's batch and returns what that costs. Records that a send of the batch has in memory are not kept
+// twice: nearly all that is fetched was seen to be produced.
+func (s *sighting) keep(h *history, b *kafka.Batch) (added int64) {
+	before := s.cost
+	s.batch, s.cost = b, sightingCost+int64(len(b.Records))*recordCost
+	if sent := h.answered[b.BaseOffset]; sent != nil && sent.sent.Batch.CRC == b.CRC && slices.Equal(sent.sent.Batch.Records, b.Records) {
+		shared := *b // an observation is not changed
+		shared.Records = sent.sent.Batch.Records
+		s.batch, s.cost = &shared, sightingCost
+	}
+	return s.cost - before
 }
 
 // sameStored reports whether two batches at one offset are one batch of the log: byte for byte, or rewritten (VERDICTS R15).
@@ -206,7 +223,7 @@ func (h *history) leaderNamed(at Position, id, epoch int32) {
 
 // firstSight returns when the batch was first fetched.
 func (s *sighting) firstSight() pcap.Timestamp {
-	at := s.bestSight().At.Time
+	at := s.at
 	if s.replica != nil {
 		at = min(at, s.replica.At.Time)
 	}
@@ -214,7 +231,7 @@ func (s *sighting) firstSight() pcap.Timestamp {
 }
 
 // bestSight returns the sighting's strongest view: a consumer's before a follower's.
-func (s *sighting) bestSight() *kafka.BatchFetched {
+func (s *sighting) bestSight() *kafka.PartitionFetched {
 	if s.consumer != nil {
 		return s.consumer
 	}

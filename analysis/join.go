@@ -1,6 +1,9 @@
 package analysis
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/kdupscan/kdupscan/kafka"
 )
 
@@ -18,19 +21,13 @@ func (p *partition) joinSightings() {
 
 // joinByAnswer joins what stands at an offset that an answer gave, where the content is equal.
 func (p *partition) joinByAnswer(all []*sighting) []*sighting {
-	answered := map[int64][]*batch{}
-	for _, b := range p.batches {
-		for _, s := range b.sends {
-			if a := s.reply(); a != nil && a.BaseOffset >= 0 {
-				if at := answered[a.BaseOffset]; len(at) < maxRivals {
-					answered[a.BaseOffset] = append(at, b)
-				}
-			}
-		}
+	if len(all) == 0 {
+		return nil
 	}
+	answered := p.answered()
 	var rest []*sighting
 	for i, s := range all {
-		owner, base := p.ownerAt(answered[s.batch.BaseOffset], s), s.batch.BaseOffset
+		owner, base := p.ownerAt(answered.at(s.batch.BaseOffset), s), s.batch.BaseOffset
 		if owner == nil && s.batch.Magic < 2 {
 			owner, base = p.ownerOfInner(answered, all[:i], s)
 		}
@@ -43,23 +40,55 @@ func (p *partition) joinByAnswer(all []*sighting) []*sighting {
 	return rest
 }
 
-func (p *partition) ownerAt(candidates []*batch, s *sighting) *batch {
-	for _, b := range candidates {
-		if b.showsIn(s, 0) {
-			return b
+// answer is a batch and a base offset that an answer gave it.
+type answer struct {
+	offset int64
+	b      *batch
+}
+
+// answers are sorted by offset, those of one offset by the time of their batches' first sends.
+type answers []answer
+
+func (p *partition) answered() answers {
+	all := make(answers, 0, len(p.batches))
+	for _, b := range p.batches {
+		for _, s := range b.sends {
+			if a := s.reply(); a != nil && a.BaseOffset >= 0 {
+				all = append(all, answer{a.BaseOffset, b})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b answer) int { return cmp.Compare(a.offset, b.offset) })
+	return all
+}
+
+// at returns the answers with an offset, the first maxRivals of them.
+func (all answers) at(offset int64) answers {
+	from, _ := slices.BinarySearchFunc(all, offset, func(a answer, offset int64) int { return cmp.Compare(a.offset, offset) })
+	to := from
+	for to < len(all) && to < from+maxRivals && all[to].offset == offset {
+		to++
+	}
+	return all[from:to]
+}
+
+func (p *partition) ownerAt(candidates answers, s *sighting) *batch {
+	for _, a := range candidates {
+		if a.b.showsIn(s, 0) {
+			return a.b
 		}
 	}
 	return nil
 }
 
 // ownerOfInner finds the batch of a message that is not the first of its set: the one whose sighting stands just before it.
-func (p *partition) ownerOfInner(answered map[int64][]*batch, before []*sighting, s *sighting) (owner *batch, base int64) {
+func (p *partition) ownerOfInner(answered answers, before []*sighting, s *sighting) (owner *batch, base int64) {
 	for i := len(before) - 1; i >= 0 && i >= len(before)-maxSetMessages; i-- {
 		base := before[i].batch.BaseOffset
-		for _, b := range answered[base] {
+		for _, a := range answered.at(base) {
 			delta := s.batch.BaseOffset - base
-			if delta < int64(b.count()) && b.showsIn(s, int32(delta)) {
-				return b, base
+			if delta < int64(a.b.count()) && a.b.showsIn(s, int32(delta)) {
+				return a.b, base
 			}
 		}
 	}

@@ -59,7 +59,6 @@ func (j *judgement) run() {
 		j.found = append(j.found, judged{j.finding(groups[i]), &groups[i]})
 	}
 	slices.SortStableFunc(j.found, func(a, b judged) int { return compareFindings(&a.Finding, &b.Finding) })
-	j.count()
 }
 
 // judged is a finding with the batches it was made of.
@@ -92,7 +91,6 @@ func (j *judgement) judge(p *partition) []group {
 	chains.repeatedWhole()
 	chains.applicationResends()
 	chains.fetchOnly()
-	p.repeats = chains.repeatsAmong(func(*batch) bool { return true })
 	return chains.groups()
 }
 
@@ -102,28 +100,23 @@ func (j *judgement) divide(h *history) {
 	cluster := topics.cluster(h.key.server, h.key.topic)
 	if topics.livesOnce(h.key.topic) {
 		p := j.partition(cluster, h.key, 0)
-		p.sends, p.torn = append(p.sends, h.sends...), append(p.torn, h.torn...)
-		for _, offset := range h.offsets {
-			p.sightings = append(p.sightings, h.sightings[offset]...)
-		}
+		p.sends, p.torn, p.sightings = append(p.sends, h.sends...), append(p.torn, h.torn...), append(p.sightings, h.sightings...)
 		p.marks, p.leaders, p.forgotten = append(p.marks, h.marks...), append(p.leaders, h.leaders...), append(p.forgotten, h.forgotten...)
 		p.addAborted(h)
 		return
 	}
 	at := func(t pcap.Timestamp) *partition { return j.partition(cluster, h.key, t) }
 	for _, s := range h.sends {
-		p := at(s.sent.At.Time)
+		p := at(s.at)
 		p.sends = append(p.sends, s)
 	}
 	for _, s := range h.torn {
-		p := at(s.sent.At.Time)
+		p := at(s.at)
 		p.torn = append(p.torn, s)
 	}
-	for _, offset := range h.offsets {
-		for _, s := range h.sightings[offset] {
-			p := at(s.bestSight().At.Time)
-			p.sightings = append(p.sightings, s)
-		}
+	for _, s := range h.sightings {
+		p := at(s.at)
+		p.sightings = append(p.sightings, s)
 	}
 	for _, m := range h.marks {
 		p := at(m.at.Time)

@@ -58,7 +58,7 @@ func sentAgain(sends []*send) map[exchange]bool {
 	var again map[exchange]bool
 	for _, s := range sends {
 		key, ok := s.exchange()
-		if !ok || !seen.add(kafka.Fingerprint{Lo: uint64(key.crc) * 0x9e3779b97f4a7c15 >> 16, Hi: (uint64(key.crc) ^ uint64(key.correlationID)<<32) * 0xc2b2ae3d27d4eb4f >> 16}) {
+		if !ok || !seen.add(mixed(uint64(key.crc), uint64(key.correlationID)<<32)) {
 			continue
 		}
 		if again == nil {

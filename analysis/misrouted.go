@@ -4,27 +4,21 @@ package analysis
 // id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
 // of a batch covers neither topic nor partition, so brokers take both.
 func (j *judgement) misrouted() []group {
-	type body struct {
-		identity
-		crc uint32
-	}
 	at := map[body][]*batch{}
 	var order []body
-	for _, p := range j.partitions {
-		if p.internal() {
-			continue
-		}
-		for _, b := range p.batches {
-			if !b.idempotent() || b.info.Control() || !evidence(b.info) || len(b.sends) == 0 {
-				continue
-			}
-			key := body{b.id, b.info.CRC}
-			if len(at[key]) == 1 {
-				order = append(order, key)
-			}
-			at[key] = append(at[key], b)
-		}
+	again := j.bodiesAgain()
+	if len(again) == 0 {
+		return nil
 	}
+	j.eachBody(func(b *batch, key body) {
+		if !again[key] {
+			return
+		}
+		if len(at[key]) == 1 {
+			order = append(order, key)
+		}
+		at[key] = append(at[key], b)
+	})
 	shared := map[[2]*partition]int{}
 	for _, key := range order {
 		if pair := at[key]; len(pair) == 2 {
@@ -42,6 +36,42 @@ func (j *judgement) misrouted() []group {
 		}
 	}
 	return groups
+}
+
+// body is what two batches have in common when one is the other sent elsewhere.
+type body struct {
+	identity
+	crc uint32
+}
+
+func (j *judgement) eachBody(f func(*batch, body)) {
+	for _, p := range j.partitions {
+		if p.internal() {
+			continue
+		}
+		for _, b := range p.batches {
+			if b.idempotent() && !b.info.Control() && evidence(b.info) && len(b.sends) > 0 {
+				f(b, body{b.id, b.info.CRC})
+			}
+		}
+	}
+}
+
+// bodiesAgain returns the bodies that several batches may share.
+func (j *judgement) bodiesAgain() map[body]bool {
+	n := 0
+	for _, p := range j.partitions {
+		n += len(p.batches)
+	}
+	seen := newFilter(n)
+	again := map[body]bool{}
+	j.eachBody(func(_ *batch, key body) {
+		hash := mixed(uint64(key.crc), uint64(key.producer)<<31^uint64(uint32(key.base))^uint64(uint16(key.epoch))<<48)
+		if seen.add(hash) {
+			again[key] = true
+		}
+	})
+	return again
 }
 
 // orderedPair names the partitions of a pair regardless of the order of its batches.

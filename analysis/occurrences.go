@@ -98,6 +98,11 @@ func newFilter(n int) *filter {
 	return &filter{make([]uint64, size/64), size - 1}
 }
 
+// mixed makes a fingerprint of two numbers, for a filter.
+func mixed(a, b uint64) kafka.Fingerprint {
+	return kafka.Fingerprint{Lo: a * 0x9e3779b97f4a7c15 >> 16, Hi: (a ^ b) * 0xc2b2ae3d27d4eb4f >> 16}
+}
+
 // add reports whether the fingerprint may have been added before, and adds it.
 func (f *filter) add(p kafka.Fingerprint) bool {
 	a, b := p.Lo&f.mask, p.Hi&f.mask

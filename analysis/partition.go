@@ -38,7 +38,6 @@ type partition struct {
 	timestamps  timestampType
 	placed      map[int64]*batch // see take
 	chains      *chains          // nil for internal topics
-	repeats     int64            // application repeats
 }
 
 // timestampType is the topic's message.timestamp.type as far as the traffic shows it.

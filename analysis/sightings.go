@@ -67,6 +67,7 @@ func (s *sighting) with(o *sighting) *sighting {
 	if both.replica == nil || o.replica != nil && o.replica.At.Time < both.replica.At.Time {
 		both.replica = cmp.Or(o.replica, both.replica)
 	}
+	both.at = both.bestSight().At.Time
 	both.leaderEpoch = max(s.leaderEpoch, o.leaderEpoch)
 	both.lastSeen = max(s.lastSeen, o.lastSeen)
 	both.twins = append(slices.Clip(s.twins), o.order)

@@ -35,7 +35,7 @@ func (b *batch) events(number int, f fate) []Event {
 		if v.base != f.offset && f.offset != NoOffset {
 			continue
 		}
-		for _, o := range []*kafka.BatchFetched{v.consumer, v.replica} {
+		for _, o := range []*kafka.PartitionFetched{v.consumer, v.replica} {
 			if o == nil {
 				continue
 			}

@@ -235,11 +235,9 @@ func (h *history) eachStored(f func(storedBatch)) {
 			f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, a.BaseOffset})
 		}
 	}
-	for _, offset := range h.offsets {
-		for _, s := range h.sightings[offset] {
-			if b := s.batch; b.Idempotent() {
-				f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, b.BaseOffset})
-			}
+	for _, s := range h.sightings {
+		if b := s.batch; b.Idempotent() {
+			f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, b.BaseOffset})
 		}
 	}
 }

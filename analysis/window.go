@@ -130,11 +130,11 @@ func (b *batch) last() pcap.Timestamp {
 	at := b.first.Time
 	for _, s := range b.sends {
 		for _, leg := range s.all() {
-			at = max(at, leg.sent.At.Time)
+			at = max(at, leg.at)
 		}
 	}
 	for _, v := range b.views {
-		at = max(at, v.bestSight().At.Time)
+		at = max(at, v.at)
 	}
 	return at
 }
@@ -180,15 +180,13 @@ func (c *Correlator) costOf(kept map[int64]bool, cutoff pcap.Timestamp) int64 {
 	var sum int64
 	for _, h := range c.inOrder {
 		for _, s := range h.sends {
-			if s.sent.At.Time < cutoff && kept[s.order] {
-				sum += s.cost()
+			if s.at < cutoff && kept[s.order] {
+				sum += s.cost
 			}
 		}
-		for _, offset := range h.offsets {
-			for _, s := range h.sightings[offset] {
-				if s.bestSight().At.Time < cutoff && kept[s.order] {
-					sum += s.cost()
-				}
+		for _, s := range h.sightings {
+			if s.at < cutoff && kept[s.order] {
+				sum += s.cost
 			}
 		}
 	}
@@ -206,12 +204,10 @@ func (c *Correlator) cost() int64 {
 func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {
 	for _, h := range c.inOrder {
 		for _, s := range h.sends {
-			f(s.sent.At.Time, s.cost())
+			f(s.at, s.cost)
 		}
-		for _, offset := range h.offsets {
-			for _, s := range h.sightings[offset] {
-				f(s.bestSight().At.Time, s.cost())
-			}
+		for _, s := range h.sightings {
+			f(s.at, s.cost)
 		}
 	}
 	for _, l := range c.links {
@@ -224,10 +220,6 @@ func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {
 	}
 }
 
-func (s *send) cost() int64 { return sendCost + int64(len(s.sent.Batch.Records))*recordCost }
-
-func (s *sighting) cost() int64 { return sightingCost + int64(len(s.batch.Records))*recordCost }
-
 func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 	dropped := 0
 	for _, h := range c.inOrder {
@@ -238,39 +230,38 @@ func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 
 // drop forgets what is older than the cutoff and not to be kept, and returns how many batches that were.
 func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
-	n := 0
+	before := len(h.sends) + len(h.sightings)
 	h.cost = 0
-	old := func(s *send) bool {
-		if s.sent.At.Time >= cutoff || open[s.order] {
-			h.cost += s.cost()
-			return false
-		}
-		n++
-		if a := s.answer; a != nil && a.ErrorCode == 0 && a.BaseOffset >= 0 {
+	clear(h.answered)
+	h.sends = slices.DeleteFunc(h.sends, func(s *send) bool {
+		a := s.answer
+		placed := a != nil && a.ErrorCode == 0 && a.BaseOffset >= 0
+		stays := s.at >= cutoff || open[s.order]
+		switch {
+		case stays:
+			h.cost += s.cost
+			if placed {
+				h.answered[a.BaseOffset] = s
+			}
+		case placed:
 			h.forget(a.BaseOffset, a.BaseOffset+int64(s.sent.Batch.LastOffsetDelta)+1, a.At.Time)
 		}
-		return true
-	}
-	h.sends = slices.DeleteFunc(h.sends, old)
-	h.torn = slices.DeleteFunc(h.torn, func(s *send) bool { return s.sent.At.Time < cutoff })
-	h.troubled = h.troubled && slices.ContainsFunc(h.sends, func(s *send) bool { return open[s.order] })
-	h.offsets = slices.DeleteFunc(h.offsets, func(offset int64) bool {
-		kept := slices.DeleteFunc(h.sightings[offset], func(s *sighting) bool {
-			if at := s.bestSight().At.Time; at >= cutoff || open[s.order] {
-				h.cost += s.cost()
-				return false
-			}
-			n++
-			h.forget(offset, s.batch.LastOffset()+1, s.bestSight().At.Time)
-			return true
-		})
-		h.sightings[offset] = kept
-		if len(kept) == 0 {
-			delete(h.sightings, offset)
-		}
-		return len(kept) == 0
+		return !stays
 	})
-	return n
+	h.torn = slices.DeleteFunc(h.torn, func(s *send) bool { return s.at < cutoff })
+	h.troubled = h.troubled && slices.ContainsFunc(h.sends, func(s *send) bool { return open[s.order] })
+	clear(h.stored)
+	h.sightings = slices.DeleteFunc(h.sightings, func(s *sighting) bool {
+		base := s.batch.BaseOffset
+		if s.at < cutoff && !open[s.order] {
+			h.forget(base, s.batch.LastOffset()+1, s.at)
+			return true
+		}
+		h.cost += s.cost
+		s.rival, h.stored[base] = h.stored[base], s
+		return false
+	})
+	return before - len(h.sends) - len(h.sightings)
 }
 
 // maxHistories is from how many histories on those are let go of that hold no batch any more. Until then they still know of leaders
@@ -283,7 +274,7 @@ func (c *Correlator) dropEmpty(cutoff pcap.Timestamp) {
 		return
 	}
 	c.inOrder = slices.DeleteFunc(c.inOrder, func(h *history) bool {
-		if len(h.sends)+len(h.torn)+len(h.offsets)+len(h.forgotten) > 0 || h.seen >= cutoff {
+		if len(h.sends)+len(h.torn)+len(h.sightings)+len(h.forgotten) > 0 || h.seen >= cutoff {
 			return false
 		}
 		delete(c.histories, h.key)
@@ -304,8 +295,6 @@ func (j *judgement) countDropped(w *window, cutoff pcap.Timestamp, open map[int6
 	goes := func(b *batch) bool {
 		return len(b.sends) > 0 && b.last() < cutoff && !open[b.sends[0].order]
 	}
-	before := j.counts
-	j.counts = Counts{}
 	for _, p := range j.partitions {
 		if p.internal() {
 			continue
@@ -322,7 +311,6 @@ func (j *judgement) countDropped(w *window, cutoff pcap.Timestamp, open map[int6
 		}
 	}
 	w.counts.add(j.counts)
-	j.counts = before
 }
 
 func (c *Counts) add(o Counts) {
