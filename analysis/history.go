@@ -164,6 +164,7 @@ func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) (added int6
 			s.at = o.At.Time
 		}
 	}
+	h.changed = h.changed || h.troubled // what was known is surer now
 	return added
 }
 
