@@ -79,7 +79,7 @@ func (c *conn) handle(e *reassembly.Event) {
 	} else {
 		c.greet(e)
 	}
-	if e.Kind == reassembly.Close && !c.opened && c.g.tls == c {
+	if e.Kind == reassembly.Close && !c.opened && c.g.tls == c && !c.leaveUnfinished(e) {
 		c.giveUp(c.reason(), e.At)
 	}
 }

@@ -213,7 +213,7 @@ func TestLateStart(t *testing.T) {
 	})
 }
 
-// A handshake that the server refuses hides nothing, so nothing is said.
+// A handshake that the server refuses hides nothing, so nothing is said, and nobody else is shown bytes that look encrypted.
 func TestRefusedHandshake(t *testing.T) {
 	p := newPair(tls.VersionTLS13)
 	p.server.MinVersion, p.server.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
@@ -223,10 +223,60 @@ func TestRefusedHandshake(t *testing.T) {
 		t.Fatal("the handshake succeeded")
 	}
 	events := r.events(1448)
-	got := decryptAll(t, NewKeys(nil), events)
-	got.wantUntouched(events)
-	if len(got.notes) != 0 {
-		t.Errorf("notes %v", got.notes)
+	decryptAll(t, NewKeys(nil), events).wantNothing()
+}
+
+// Nor does a connection that its client has closed again before the handshake was over. What follows a hello may hide much,
+// though, and bytes of unknown content may.
+func TestUnfinishedHandshake(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		t.Run(versionName(version), func(t *testing.T) { testUnfinished(t, newPair(version)) })
+	}
+}
+
+func testUnfinished(t *testing.T, p pair) {
+	r, _, _ := p.run(t, conversation())
+	hello := recording{writes: []write{r.writes[0]}}
+	if r.writes[0].dir != reassembly.FromA {
+		t.Fatal("the server spoke first")
+	}
+	for size := range 3 {
+		decryptAll(t, NewKeys(nil), hello.events(100+size*700)).wantNothing()
+	}
+	for n := 1; n < len(r.writes); n++ {
+		if r.writes[n].dir == reassembly.FromB { // up to the server's flight: the client has not finished
+			hello.writes = append(hello.writes, r.writes[n])
+			decryptAll(t, NewKeys(nil), hello.events(1448)).wantNothing()
+			continue
+		}
+		finished := recording{writes: r.writes[:n+1]}
+		events := finished.events(1448)
+		got := decryptAll(t, NewKeys(nil), events)
+		got.wantUntouched(events)
+		if got.notes[CodeNoKey] != 1 {
+			t.Errorf("notes %v", got.notes)
+		}
+		break
+	}
+	client := recording{} // the server's side is not in the capture
+	for _, w := range r.writes {
+		if w.dir == reassembly.FromA {
+			client.writes = append(client.writes, w)
+		}
+	}
+	for name, events := range map[string][]reassembly.Event{
+		"one side": client.events(1448),
+		"a gap":    lose((&recording{writes: r.writes[:1]}).events(100), func(i int, _ *reassembly.Event) bool { return i > 1 }),
+	} {
+		t.Run(name, func(t *testing.T) { decryptAll(t, NewKeys(nil), events).wantUntouched(events) })
+	}
+}
+
+// wantNothing checks that the connection came out without a byte and without a note.
+func (p *plaintext) wantNothing() {
+	p.t.Helper()
+	if len(p.data[0])+len(p.data[1]) > 0 || len(p.gaps[0])+len(p.gaps[1]) > 0 || len(p.notes) != 0 || !p.closed {
+		p.t.Errorf("%d and %d bytes, gaps %v, notes %v, closed %t", len(p.data[0]), len(p.data[1]), p.gaps, p.notes, p.closed)
 	}
 }
 
