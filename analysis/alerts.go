@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -27,27 +26,20 @@ type alerted struct {
 }
 
 // Alerts returns the findings that are new, in the order of a report: each that Interim would show is given by the next call.
-// It costs little while nothing goes wrong: watch tells which partitions have to be judged. Those among them of which something
-// new was seen are judged first, and only if that shows something to tell all of them, since causes are looked for in others.
+// It costs little while nothing goes wrong: watch tells which partitions to judge, and only if these have something to tell
+// all are judged, since causes are looked for everywhere.
 func (c *Correlator) Alerts() []Alert {
-	c.alerted.watch.look(c)
-	wanted := c.alerted.watch.partitions(c)
-	news := map[partitionKey]bool{}
-	for key, fresh := range wanted {
-		if fresh {
-			news[key] = true
-		}
-	}
-	if len(news) == 0 {
+	w := &c.alerted.watch
+	w.look(c)
+	due := w.due(c)
+	if len(due) == 0 {
 		return nil
 	}
-	j := c.judged(news)
-	if len(news) < len(wanted) && c.alerted.anything(j) {
-		for key := range wanted {
-			news[key] = true
-		}
-		j = c.judged(news)
+	j := c.judged(due)
+	if c.alerted.anything(j) {
+		j = c.judged(nil)
 	}
+	w.judged(due, j)
 	var fresh []Alert
 	for i := range j.found {
 		if a, ok := c.alerted.give(&j.found[i].Finding, j.found[i].key()); ok {
@@ -57,7 +49,7 @@ func (c *Correlator) Alerts() []Alert {
 	return fresh
 }
 
-// judged judges some partitions.
+// judged judges some partitions; nil: all.
 func (c *Correlator) judged(only map[partitionKey]bool) *judgement {
 	j := newJudgement(c)
 	j.only = only
@@ -101,36 +93,6 @@ func (f judged) key() string {
 		key += fmt.Sprint("|", c.b.id, c.b.info.CRC, c.b.first.Number, c.delta)
 	}
 	return key
-}
-
-// partitions returns the partitions to judge for alerts, under whatever name and at whatever server: those in which something
-// went wrong, and those that share a batch. The value tells whether something was seen of one since the last call.
-func (w *watch) partitions(c *Correlator) map[partitionKey]bool {
-	keys := map[partitionKey]bool{}
-	for _, h := range c.inOrder {
-		if h.troubled {
-			keys[c.topics.key(h.key, forever)] = false
-		}
-	}
-	pairs := w.strayed(c)
-	for _, pair := range pairs {
-		keys[pair[0]], keys[pair[1]] = false, false
-	}
-	changed := map[partitionKey]bool{}
-	for _, h := range c.inOrder {
-		if h.changed && len(keys) > 0 {
-			changed[c.topics.key(h.key, forever)] = true
-		}
-		h.changed = false
-	}
-	for _, pair := range pairs {
-		if changed[pair[0]] || changed[pair[1]] {
-			changed[pair[0]], changed[pair[1]] = true, true
-		}
-	}
-	maps.DeleteFunc(changed, func(key partitionKey, _ bool) bool { _, wanted := keys[key]; return !wanted })
-	maps.Copy(keys, changed)
-	return keys
 }
 
 // key resolves the identity of a partition as of a time.

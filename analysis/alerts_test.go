@@ -115,6 +115,11 @@ func TestAlerts(t *testing.T) {
 			want:    map[Cause]Verdict{BlindRetry: Confirmed},
 		},
 		{
+			name:    "surer half an hour later",
+			history: `p1 > t/0 -:ab; p1 < 7=10; p1 > t/0 -:ab; p1 < =12; @1800000 r1 fetch t/0 hw=14 10=-:ab 12=-:ab`,
+			want:    map[Cause]Verdict{BlindRetry: Confirmed}, given: 2,
+		},
+		{
 			name:    "a broker that hangs: neither an answer nor an end",
 			history: `p1 > t/0 7/0/5:a; @900 p2 > t/0 7/1/0:a; p2 < =11`,
 			want:    map[Cause]Verdict{EpochBump: Possible},
@@ -151,8 +156,8 @@ func TestBroadcastIsLeftAlone(t *testing.T) {
 		if pairs := w.strayed(c); len(pairs) > 0 || len(w.shared) > sharedPerPair*partitions*partitions {
 			t.Errorf("%d partitions: pairs %v to judge, %d batches shared", partitions, pairs, len(w.shared))
 		}
-		if len(w.partitions(c)) > 0 {
-			t.Errorf("%d partitions: in trouble: %v", partitions, slices.Collect(maps.Keys(w.partitions(c))))
+		if len(w.echoing) > 0 {
+			t.Errorf("%d partitions: echoes in %v", partitions, slices.Collect(maps.Keys(w.echoing)))
 		}
 	}
 }

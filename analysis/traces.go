@@ -73,6 +73,15 @@ func (t *traces) first(hash, n uint64) uint64 {
 	return *s & valueMask
 }
 
+// find returns the number that a hash was first met with, 0 if it was not.
+func (t *traces) find(hash uint64) uint64 {
+	s := find(t.newer, hash)
+	if *s == 0 {
+		s = find(t.older, hash)
+	}
+	return *s & valueMask
+}
+
 // at takes note that something stands at an offset, and reports whether it stands at just one other, with the same stamp. A stamp
 // of 0 equals any.
 func (t *traces) at(hash uint64, offset int64, stamp uint64) bool {
