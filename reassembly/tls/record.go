@@ -14,8 +14,6 @@ const (
 	headerSize = 5 // type, version, length
 	// maxBody is the longest record without its header: 2^14 bytes and what encryption may add (RFC 5246, section 6.2.3).
 	maxBody = 1<<14 + 2048
-	// alertSize is the length of an alert that is not encrypted: level and description.
-	alertSize = 2
 )
 
 // header is the header of a record.

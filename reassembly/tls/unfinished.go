@@ -2,7 +2,7 @@ package tls
 
 import "github.com/kdupscan/kdupscan/reassembly"
 
-// leaveUnfinished passes a connection on without its bytes if it ended before its handshake did, and so hides nothing:
+// leaveUnfinished passes a connection on without its bytes if it ended in its handshake, and so hides nothing:
 // clients open connections that they then do not need, and servers refuse some. It reports whether that was so.
 func (c *conn) leaveUnfinished(e *reassembly.Event) bool {
 	var streams [2][]byte
@@ -15,10 +15,9 @@ func (c *conn) leaveUnfinished(e *reassembly.Event) bool {
 		}
 	}
 	h := &c.hello
-	client := h.clientDir
-	tls13 := h.server.version == version13 // or asked for by a HelloRetryRequest
-	// A server answers a client that has finished the handshake, and says nothing of its own before.
-	if !greetingOnly(streams[client], tls13) || !h.serverSeen && !greetingOnly(streams[client.Other()], tls13) {
+	// With TLS 1.3 a server seals its part of the handshake as application data. It says nothing else before it is asked.
+	sealed := h.serverSeen && h.server.version == version13
+	if mayCarryData(streams[h.clientDir]) || !sealed && mayCarryData(streams[h.clientDir.Other()]) {
 		return false
 	}
 	if c.halves != nil {
@@ -32,22 +31,17 @@ func (c *conn) leaveUnfinished(e *reassembly.Event) bool {
 	return true
 }
 
-// greetingOnly reports whether a stream has nothing but handshake messages and alerts that are not encrypted: in TLS 1.2
-// no ChangeCipherSpec, which in TLS 1.3 means nothing.
-func greetingOnly(stream []byte, tls13 bool) bool {
+// mayCarryData reports whether a stream has records of application data, or anything that is no record.
+func mayCarryData(stream []byte) bool {
 	for len(stream) > 0 {
-		kind := stream[0]
-		if kind != typeHandshake && kind != typeAlert && (kind != typeChangeCipherSpec || !tls13) || !mayBeRecord(stream) {
-			return false
+		if stream[0] == typeApplicationData || !mayBeRecord(stream) {
+			return true
 		}
 		if len(stream) < headerSize {
-			return true // the last record is not whole, and is none that carries data
+			return false // the last record is not whole
 		}
 		h := header(stream)
-		if h.kind() == typeAlert && h.size() != alertSize {
-			return false
-		}
 		stream = stream[min(len(stream), headerSize+h.size()):]
 	}
-	return true
+	return false
 }
