@@ -28,6 +28,9 @@ func ParseMoment(s string) (Moment, error) {
 	return Moment{}, fmt.Errorf("want a time such as 2025-01-24T15:37:10Z, or a time of day in UTC such as 15:37:10")
 }
 
+// After reports whether m comes after o whatever day the captures are of: false where one is a time of day.
+func (m Moment) After(o Moment) bool { return !m.clock && !o.clock && m.time.After(o.time) }
+
 // on returns the moment; a time of day is that of the given day.
 func (m Moment) on(day time.Time) time.Time {
 	if !m.clock {

@@ -43,6 +43,9 @@ var _ pflag.Value = (*redaction)(nil)
 
 // checkEvidence refuses what can only fail, before hours of reading.
 func (o *scanOptions) checkEvidence(inputs []string) error {
+	if err := o.checkFlags(inputs); err != nil {
+		return err
+	}
 	if o.evidence == "" {
 		if o.redact != "" {
 			return errors.New("--redact is for --evidence: name a file")

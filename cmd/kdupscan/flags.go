@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -196,6 +198,22 @@ func (m *moment) Type() string   { return "TIME" }
 func (m *moment) Set(s string) (err error) {
 	m.Moment, err = report.ParseMoment(s)
 	return err
+}
+
+// checkFlags refuses flags that do not go together.
+func (o *scanOptions) checkFlags(inputs []string) error {
+	if o.until.Moment != (report.Moment{}) && o.since.After(o.until.Moment) {
+		return errors.New("--since is later than --until: no time is between them")
+	}
+	if o.redact == "" {
+		return nil
+	}
+	for _, value := range []redaction{redactPayload, redactAll} { // a value that may be left out needs its =
+		if _, err := os.Stat(string(value)); err != nil && slices.Contains(inputs, string(value)) {
+			return fmt.Errorf("there is no capture %s: if it is what to redact, write --redact=%s", value, value)
+		}
+	}
+	return nil
 }
 
 // color says when the table has colours; the zero value is auto.

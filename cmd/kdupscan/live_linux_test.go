@@ -125,6 +125,58 @@ func TestLiveFindsAsItHappens(t *testing.T) {
 	}
 }
 
+// TestSecondSignal: while the end is held up, here by a report that nobody takes, a second signal ends the run at once.
+func TestSecondSignal(t *testing.T) {
+	for _, again := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(again.String(), func(t *testing.T) {
+			p := &process{Cmd: exec.Command(os.Args[0]), errs: newLines()}
+			p.Args, p.Stderr = []string{"kdupscan", "live", "-r", "-", "--output", "html"}, p.errs
+			var err error
+			if p.in, err = p.StdinPipe(); err != nil {
+				t.Fatal(err)
+			}
+			nobody, out, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nobody.Close()
+			// A pipe of one page takes a part of the report and no more.
+			if _, err := unix.FcntlInt(out.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil {
+				t.Skip(err)
+			}
+			p.Stdout = out
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { p.Process.Kill() })
+			out.Close()
+			before, _ := incident()
+			p.write(t, before)
+			p.errs.await(t, "F1: ")
+			p.signal(t, syscall.SIGTERM)
+			if _, err := nobody.Read(make([]byte, 1)); err != nil { // it writes its report now, and is held up
+				t.Fatal(err)
+			}
+			ended, end := make(chan struct{}), time.Now().Add(deadline)
+			go func() { err = p.Wait(); close(ended) }()
+			for wait := true; wait; { // more than one where the process had no time yet to let go of signals
+				_ = p.Process.Signal(again) // it may have ended just now
+				select {
+				case <-ended:
+					wait = false
+				case <-time.After(time.Second):
+					if time.Now().After(end) {
+						t.Fatalf("it does not end\n%s", p.errs)
+					}
+				}
+			}
+			if status := p.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != again {
+				t.Errorf("%v: %v\n%s", again, err, p.errs)
+			}
+		})
+	}
+}
+
 // TestNarrowing: once it is known where Kafka is, other traffic is left to the kernel; Kafka on a new port is found in a look
 // at all of them, on connections that were there before.
 func TestNarrowing(t *testing.T) {
