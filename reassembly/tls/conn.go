@@ -11,14 +11,15 @@ import (
 // conn is a connection that began with a TLS hello. Until a record of it has been decrypted its events are held, so that
 // they can pass through as they are if none can be.
 type conn struct {
-	d      *Decrypter
-	g      *guard
-	tcp    *reassembly.Conn
-	hello  helloState
-	halves *[2]half // by direction; nil while the keys are not known
-	held   held
-	tried  *attempt // the last look for keys, nil before the first
-	opened bool     // a record was decrypted
+	d       *Decrypter
+	g       *guard
+	tcp     *reassembly.Conn
+	hello   helloState
+	halves  *[2]half // by direction; nil while the keys are not known
+	held    held
+	tried   *attempt // the last look for keys, nil before the first
+	opened  bool     // a record was decrypted
+	renewal renewal  // of a renegotiation
 
 	mastersTried int  // of the keys, not counting those of their base
 	baseTried    bool // those of the base

@@ -18,5 +18,6 @@
 // added between them.
 //
 // What it does not do: certificates are not looked at and Finished messages are not checked; early data (0-RTT) of TLS 1.3
-// and compression are not read; renegotiation, which Kafka refuses, ends decryption; versions before 1.2 stay closed.
+// and compression are not read; the keys of a renegotiation are found by its own client random only; versions before 1.2
+// stay closed.
 package tls

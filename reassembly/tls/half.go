@@ -9,15 +9,16 @@ import (
 
 // half decrypts one direction of a connection.
 type half struct {
-	c       *conn
-	dir     reassembly.Direction
-	keys    chain
-	sealed  bool // TLS 1.2: ChangeCipherSpec was seen, so records are encrypted
-	dead    bool // nothing more can be decrypted
-	seq     uint64
-	head    header // of the record that is being opened; kept here since it would be allocated each time
-	opened  bool   // a record was decrypted
-	initial bool   // TLS 1.3: the key is that of the handshake
+	c        *conn
+	dir      reassembly.Direction
+	keys     chain
+	sealed   bool // TLS 1.2: ChangeCipherSpec was seen, so records are encrypted
+	dead     bool // nothing more can be decrypted
+	renewing bool // TLS 1.2: the keys of a renegotiation are due
+	seq      uint64
+	head     header // of the record that is being opened; kept here since it would be allocated each time
+	opened   bool   // a record was decrypted
+	initial  bool   // TLS 1.3: the key is that of the handshake
 
 	pending  []byte // of the record in progress, or in which a record is sought
 	skip     int64  // bytes left of a record of which bytes are missing
@@ -175,7 +176,10 @@ func (h *half) record(head *header, body []byte, end reassembly.StreamOffset, at
 	var content []byte
 	var kind byte
 	ok := false
-	if !h.dead {
+	if h.renewing {
+		h.renew(at)
+	}
+	if !h.dead && !h.renewing {
 		content, kind, ok = h.open(head, body)
 	}
 	if !ok {
@@ -193,7 +197,7 @@ func (h *half) bad(head *header, at pcap.Ref) {
 		return
 	}
 	h.loss.content += int64(h.content(head.size()))
-	if !h.loss.noted && !h.dead {
+	if !h.loss.noted && !h.dead && !h.renewing {
 		h.loss.noted = true
 		h.note(CodeRecordBad, at, "")
 	}
@@ -206,17 +210,27 @@ func (h *half) opens(content []byte, kind byte, end reassembly.StreamOffset, at 
 	h.flush(at)
 	switch kind {
 	case typeApplicationData:
+		if !h.keys.suite.tls13 {
+			h.messages.resume() // no message is in progress
+		}
 		h.deliver(content, end, at)
 	case typeHandshake:
-		h.messages.take(content, func(message byte) {
-			if h.initial && message == finished || !h.initial && message == keyUpdate && h.keys.next != nil {
-				h.advance(0)
-			}
-		})
+		if !h.keys.suite.tls13 && h.messages.blind && wholeHello(content) {
+			h.messages.resume() // what was lost was no part of it
+		}
+		h.messages.take(content, h.message)
 	case typeChangeCipherSpec:
-		// Renegotiation: the keys that follow belong to hellos that nobody has read.
-		h.dead = true
-		h.note(CodeUnsupported, at, "renegotiation")
+		h.seq, h.renewing = 0, true
+	}
+}
+
+// message takes a handshake message of an encrypted record.
+func (h *half) message(kind byte, body []byte) {
+	switch {
+	case !h.keys.suite.tls13:
+		h.c.renewal.message(kind, body)
+	case h.initial && kind == finished, !h.initial && kind == keyUpdate && h.keys.next != nil:
+		h.advance(0)
 	}
 }
 

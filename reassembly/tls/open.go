@@ -117,7 +117,10 @@ func mayBeSealed(data []byte) bool {
 
 // found takes the record at a candidate if it can be opened.
 func (h *half) found(head *header, body []byte, end reassembly.StreamOffset, at pcap.Ref) bool {
-	if h.dead || !h.encrypted(head) {
+	if h.renewing {
+		h.renew(at)
+	}
+	if h.dead || h.renewing || !h.encrypted(head) {
 		return false
 	}
 	known := h.loss.records
