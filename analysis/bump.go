@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -12,7 +13,8 @@ import (
 func (j *judgement) bump(g *group) *Bump {
 	from, to := g.first(), g.later()
 	key := [2]producerEpoch{{from.id.producer, from.id.epoch}, {to.id.producer, to.id.epoch}}
-	if known := j.bumps[key]; known != nil {
+	cluster := to.p.cluster
+	if known := j.bumps[key]; known != nil && j.mayBeOf(cluster, known.FirstSeen.Server) {
 		return known
 	}
 	b := &Bump{ProducerID: from.id.producer, FromEpoch: from.id.epoch, ToEpoch: to.id.epoch, NewProducerID: -1}
@@ -21,7 +23,7 @@ func (j *judgement) bump(g *group) *Bump {
 	}
 	j.bumps[key] = b
 	first := j.firstSend(to)
-	grant := j.grant(b)
+	grant := j.grant(cluster, b)
 	b.Local = grant == nil
 	switch {
 	case grant != nil && (first == nil || grant.At.Time < first.sent.At.Time):
@@ -36,7 +38,7 @@ func (j *judgement) bump(g *group) *Bump {
 	if grant != nil && grant.Request != nil {
 		at = grant.Request.At.Time
 	}
-	b.Trigger = j.trigger(from.id, to.id, at)
+	b.Trigger = j.trigger(cluster, from.id, to.id, at)
 	if b.Trigger == nil && b.NewProducerID >= 0 {
 		b.Trigger = newProducerTrigger(from, grant, at)
 	}
@@ -45,14 +47,20 @@ func (j *judgement) bump(g *group) *Bump {
 
 // firstSend returns the first send, on any partition, under the identity of a batch.
 func (j *judgement) firstSend(b *batch) *send {
-	if all := j.sendsOf(producerEpoch{b.id.producer, b.id.epoch}); len(all) > 0 {
+	if all := j.sendsOf(b.p.cluster, producerEpoch{b.id.producer, b.id.epoch}); len(all) > 0 {
 		return all[0]
 	}
 	return nil
 }
 
-// sendsOf returns the sends of a producer epoch over all partitions, by time.
-func (j *judgement) sendsOf(id producerEpoch) []*send {
+// mayBeOf reports whether a server belongs to a cluster, as far as is known. Each cluster counts its producer ids for itself.
+func (j *judgement) mayBeOf(cluster string, server netip.AddrPort) bool {
+	own := j.c.topics.clusterOf(server)
+	return own == cluster || own == "" || cluster == ""
+}
+
+// sendsOf returns the sends of a producer epoch over all partitions of a cluster, by time.
+func (j *judgement) sendsOf(cluster string, id producerEpoch) []*send {
 	if j.byProducer == nil {
 		j.byProducer = map[producerEpoch][]*send{}
 		for _, p := range j.partitions {
@@ -65,6 +73,9 @@ func (j *judgement) sendsOf(id producerEpoch) []*send {
 		}
 	}
 	all := j.byProducer[id]
+	if len(j.c.topics.known) > 1 {
+		all = slices.DeleteFunc(slices.Clone(all), func(s *send) bool { return !j.mayBeOf(cluster, s.link.Server) })
+	}
 	sortSends(all)
 	return all
 }
@@ -78,12 +89,12 @@ func sortSends(all []*send) {
 }
 
 // grant returns the InitProducerId exchange that gave the new identity, nil if none was seen.
-func (j *judgement) grant(b *Bump) *kafka.ProducerGranted {
+func (j *judgement) grant(cluster string, b *Bump) *kafka.ProducerGranted {
 	id := b.ProducerID
 	if b.NewProducerID >= 0 {
 		id = b.NewProducerID
 	}
-	for _, g := range j.c.producers.get(id).grants {
+	for _, g := range j.c.producers.get(cluster, id).grants {
 		if g.ErrorCode == 0 && g.ProducerID == id && g.ProducerEpoch == b.ToEpoch {
 			return g
 		}
@@ -94,14 +105,14 @@ func (j *judgement) grant(b *Bump) *kafka.ProducerGranted {
 // trigger looks for the event that forced a producer from one identity to another before a time (VERDICTS section 4): the
 // earliest error that is not retriable after which nothing newly sent under the old epoch was answered OK; else a batch
 // that was never answered nor sent again; else a lost connection.
-func (j *judgement) trigger(from, to identity, at pcap.Timestamp) *Trigger {
+func (j *judgement) trigger(cluster string, from, to identity, at pcap.Timestamp) *Trigger {
 	last := to.epoch
 	if to.producer != from.producer {
-		last = j.c.producers.get(from.producer).top + 1
+		last = j.c.producers.get(cluster, from.producer).top + 1
 	}
 	var old []*send
 	for e := from.epoch; e < last && e >= 0; e++ {
-		for _, s := range j.sendsOf(producerEpoch{from.producer, e}) {
+		for _, s := range j.sendsOf(cluster, producerEpoch{from.producer, e}) {
 			if s.sent.At.Time <= at {
 				old = append(old, s)
 			}
@@ -213,7 +224,7 @@ func (j *judgement) bumpEvents(g *group, b *Bump) []Event {
 	to := g.later()
 	change := to.event(EventEpochBump, b.FirstSeen, 0)
 	change.HasBatch = false
-	if grant := j.grant(b); grant != nil {
+	if grant := j.grant(to.p.cluster, b); grant != nil {
 		change.Kind, change.ErrorCode, change.HasError = EventInitProducerID, grant.ErrorCode, true
 		change.At = position(&grant.Seen)
 	}

@@ -39,13 +39,14 @@ func New(o Options) *Correlator {
 	if o.Note == nil {
 		o.Note = func(pcap.Note) {}
 	}
+	names := newTopics()
 	return &Correlator{
 		options:   o,
 		links:     map[*kafka.Link]*link{},
 		requests:  map[*kafka.Request][]*send{},
 		histories: map[historyKey]*history{},
-		topics:    newTopics(),
-		producers: newProducers(),
+		topics:    names,
+		producers: newProducers(names),
 		window:    window{budget: o.Memory, next: o.Memory},
 		alerted:   alerted{verdicts: map[string]Verdict{}},
 	}

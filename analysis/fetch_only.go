@@ -3,6 +3,8 @@ package analysis
 import (
 	"cmp"
 	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
 )
 
 // fetchOnly links records that the log shows twice and whose sends, of one copy at least, are not in the capture (VERDICTS S5).
@@ -60,7 +62,23 @@ func storedAt(e entry) int64 {
 func (c *chains) sameTimestamp(a, b entry) bool {
 	x, _ := a.record()
 	y, _ := b.record()
-	return x.Timestamp == y.Timestamp || c.p.timestamps == logAppendTime
+	if c.p.timestamps == logAppendTime {
+		return !createdApart(a.b, b.b)
+	}
+	return x.Timestamp == y.Timestamp && x.Timestamp >= 0
+}
+
+// createdApart reports whether the headers of two batches show that their records were created at different times. A broker that
+// writes its own time into a batch leaves the base timestamp alone, unless it builds the batch anew.
+func createdApart(a, b *batch) bool {
+	x, known := a.created()
+	y, known2 := b.created()
+	return known && known2 && x != y && a.count() == b.count()
+}
+
+// created returns when the client created the first record of the batch, in ms.
+func (b *batch) created() (int64, bool) {
+	return b.info.BaseTimestamp, b.info.BaseTimestamp >= 0 && (!b.info.LogAppendTime() || b.info.BaseTimestamp != b.info.MaxTimestamp)
 }
 
 // fetchedCause tells the cause of a pair that the log shows, "" for none.
@@ -75,10 +93,10 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 			return EpochBump
 		}
 		return "" // fresh sequences in one epoch
-	case f.idempotent() != l.idempotent():
+	case f.idempotent() != l.idempotent() || l.copiedFrom(f):
 		return ""
 	case !f.idempotent():
-		if wholeEqual(f, l) && !f.unanswerable() && !l.unanswerable() {
+		if c.wholeAgain(first, later) && !f.unanswerable() && !l.unanswerable() {
 			return BlindRetry
 		}
 		return ""
@@ -100,6 +118,48 @@ func (b *batch) unanswerable() bool {
 // readWithGaps reports whether the capture lacks answers to those who read the partition, from their first sight of it on.
 func (p *partition) readWithGaps() bool {
 	return slices.ContainsFunc(p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(s.firstSight() + 1) })
+}
+
+// copiedFrom reports whether l was written by a process that had read f: a mirror or an application that hands records on, perhaps to
+// another cluster's topic of the same name.
+func (b *batch) copiedFrom(f *batch) bool {
+	cl, sent := b.client()
+	return sent && len(f.sends) == 0 && slices.ContainsFunc(f.views, func(v view) bool {
+		return v.link.Client.Addr() == cl.addr && v.firstSight() <= b.first.Time
+	})
+}
+
+// wholeAgain reports whether a batch without a producer id came again as a whole. Fetch answers show old message sets message by
+// message: two equal ones may be of one set, unless a neighbour of the first came again beside the second.
+func (c *chains) wholeAgain(first, later entry) bool {
+	f, l := first.b, later.b
+	if c.p.timestamps == logAppendTime {
+		x, known := f.created()
+		y, known2 := l.created()
+		return known && known2 && x == y && len(f.records) == len(l.records) && sameRecords(f.records, l.records, false)
+	}
+	if !wholeEqual(f, l) {
+		return false
+	}
+	if f.info.Magic >= 2 || len(f.sends) > 0 || len(l.sends) > 0 || f.info.Codec() != kafka.None {
+		return true
+	}
+	return c.neighbourCameAgain(first, later, -1) || c.neighbourCameAgain(first, later, 1)
+}
+
+// neighbourCameAgain reports whether the message of other content at a distance from the first stands at that distance from the later
+// one too.
+func (c *chains) neighbourCameAgain(first, later entry, distance int64) bool {
+	a, b := c.p.sightingAt(storedAt(first)+distance), c.p.sightingAt(storedAt(later)+distance)
+	return a != nil && b != nil && a != b && sameRecords(a.batch.Records, b.batch.Records, true) && !sameRecords(a.batch.Records, first.b.records, true)
+}
+
+func (p *partition) sightingAt(offset int64) *sighting {
+	i, ok := slices.BinarySearchFunc(p.sightings, offset, func(s *sighting, at int64) int { return cmp.Compare(s.batch.BaseOffset, at) })
+	if !ok {
+		return nil
+	}
+	return p.sightings[i]
 }
 
 // wholeEqual reports whether two batches hold the same records with the same timestamps.

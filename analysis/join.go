@@ -106,11 +106,15 @@ func (b *batch) showsIn(s *sighting, delta int32) bool {
 	if b.info.CRC == s.batch.CRC && delta == 0 {
 		return true
 	}
-	return len(b.records) > 0 && len(s.batch.Records) > 0 && sameRun(b.records, delta, s.batch.Records)
+	return len(b.records) > 0 && len(s.batch.Records) > 0 && sameRun(b.records, delta, s.batch.Records, b.convertedIn(s.batch))
 }
 
-// sameRun reports whether the records seen are those of a batch from the given delta on.
-func sameRun(sent []kafka.Record, delta int32, seen []kafka.Record) bool {
+// convertedIn reports whether a fetched batch can only show b as it was converted to an older format, for a reader that knows no newer
+// one: without headers and producer id.
+func (b *batch) convertedIn(seen *kafka.Batch) bool { return b.info.Magic == 2 && seen.Magic < 2 }
+
+// sameRun reports whether the records seen are those of a batch from the given delta on; converted: as far as an old format keeps them.
+func sameRun(sent []kafka.Record, delta int32, seen []kafka.Record, converted bool) bool {
 	i := 0
 	for i < len(sent) && sent[i].Delta < delta {
 		i++
@@ -119,7 +123,10 @@ func sameRun(sent []kafka.Record, delta int32, seen []kafka.Record) bool {
 		for i < len(sent) && sent[i].Delta-delta < r.Delta {
 			i++
 		}
-		if i == len(sent) || sent[i].Delta-delta != r.Delta || sent[i].Content != r.Content {
+		if i == len(sent) || sent[i].Delta-delta != r.Delta {
+			return false
+		}
+		if sent[i].Content != r.Content && (!converted || sent[i].Key != r.Key || sent[i].Value != r.Value) {
 			return false
 		}
 	}
@@ -159,7 +166,7 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 	}
 	taken := make([]bool, len(all))
 	for _, b := range p.batches {
-		if b.idempotent() || len(b.views) > 0 || b.named() || b.allRefused() {
+		if len(b.views) > 0 || b.named() || b.allRefused() {
 			continue
 		}
 		if i := p.sameBytes(all, taken, byCRC[b.info.CRC], b); i >= 0 {
@@ -216,7 +223,9 @@ func (p *partition) run(all []*sighting, taken []bool, first int, b *batch) int 
 	delta, base := int32(0), all[first].batch.BaseOffset
 	for i := first; i < len(all); i++ {
 		s := all[i]
-		if taken[i] || s.firstSight() < b.first.Time || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) || !sameRun(b.records, delta, s.batch.Records) {
+		converted := b.convertedIn(s.batch)
+		if taken[i] || b.idempotent() && !converted || s.firstSight() < b.first.Time || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) ||
+			!sameRun(b.records, delta, s.batch.Records, converted) {
 			return 0
 		}
 		if timestamps && s.batch.Records[0].Timestamp != b.timestampAt(delta) {

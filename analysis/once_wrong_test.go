@@ -131,9 +131,56 @@ func TestOnceWrong(t *testing.T) {
 			counts:  `appended 1, epoch_bumps 1`,
 		},
 		{
-			name:    "a producer in one cluster only: the brokers of two are known",
+			name:    "a producer in one cluster only: the brokers of two are known, each with a producer 7",
 			history: `r1 cluster A 1; r2 cluster B 2; p1 > t/0 7/0/0:a; p1 < =10 unacked; p1 rst; p2 > t/0 7/1/0:a; p2 < =11`,
-			counts:  `appended 2, epoch_bumps 1`,
+			counts:  `appended 2`,
+		},
+		{
+			name: "another cluster's producer of the same id is told 45: no trigger here",
+			history: `r1 cluster A 1; r2 cluster B 2; p1 > t/0 7/0/0:a; p1 < =10; q2 > u/0 7/0/0:x; q2 < =90
+				p1 > t/0 7/0/1:b; p1 < 7=11; q2 > u/0 7/0/3:y; q2 < 45; @900 p1 > t/0 7/1/0:b; p1 < =12`,
+			want:   `probable epoch-bump t/0 11>12 7/0>7/1 by nothing`,
+			counts: `appended 3, rejected 1, epoch_bumps 1`,
+		},
+		{
+			name: "twin: told 45 in the same cluster",
+			history: `r1 cluster A 1 2; p1 > t/0 7/0/0:a; p1 < =10; p2 > u/0 7/0/0:x; p2 < =90
+				p1 > t/0 7/0/1:b; p1 < 7=11; p2 > u/0 7/0/3:y; p2 < 45; @900 p1 > t/0 7/1/0:b; p1 < =12`,
+			want:   `probable epoch-bump t/0 11>12 7/0>7/1 by error 45 on u/0`,
+			counts: `appended 3, rejected 1, epoch_bumps 1`,
+		},
+		{
+			name: "two live producers of one name write the same records",
+			history: `p1 > t/0 7/0/0:a; p1' > t/0 8/0/0:a; p1 < =10; p1' < =11; @300 p1 > t/0 7/0/1:b; p1' > t/0 8/0/1:b; @600 p1 < =12; p1' < =13
+				p1 > t/0 7/0/2:c; p1 < =14`,
+			counts: `appended 5, application_repeats 2`,
+		},
+		{
+			name:    "twin: the first producer's connection is lost, and another id takes over",
+			history: `p1 > t/0 7/0/0:a; p1 rst; p1' > t/0 8/0/0:a; p1' < =11; r1 fetch t/0 hw=12 10=7/0/0:a 11=8/0/0:a`,
+			want:    `confirmed new-producer-id t/0 10>11 7/0>8/0 by connection-lost on t/0`,
+			counts:  `appended 1`,
+		},
+		{
+			name:    "a process writes what it has read, perhaps to another cluster",
+			history: `p1 fetch t/0 hw=12 10=7/0/0:ab; p2 > t/0 8/0/0:ab; p2 < =50; p1 fetch t/0 hw=13 12=-:c; p2 > t/0 -:c; p2 < =52`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "twin: another process had read it",
+			history: `q1 fetch t/0 hw=12 10=7/0/0:ab; p1 > t/0 8/0/0:ab; p1 < =50`,
+			want:    `confirmed unknown t/0 10>50 11>51`,
+			counts:  `appended 1`,
+		},
+		{
+			name:    "messages of an old format, one by one: two equal ones may be of one set",
+			history: `r1 fetch t/0 hw=12 10=-:a%m1 11=-:a%m1`,
+		},
+		{
+			name:    "twin: two messages came again in their order",
+			history: `r1 fetch t/0 hw=14 10=-:a%m1 11=-:b%m1 12=-:a%m1 13=-:b%m1`,
+			want: `confirmed blind-retry t/0 10>12
+				confirmed blind-retry t/0 11>13`,
 		},
 		{
 			name:    "a broker that no answer names joins the only known cluster",

@@ -9,11 +9,13 @@ import (
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// producers knows the producer ids, who uses them and how their epochs rose.
+// producers knows the producer ids, who uses them and how their epochs rose. Clusters grant the same ids: what is known to belong to
+// another cluster is kept apart.
 type producers struct {
 	byID  map[int64]*producer
+	names *topics    // knows the clusters
 	gone  []Producer // that were let go of
-	bumps int64      // theirs
+	bumps int64      // theirs, and those of rivals
 }
 
 // producer is one producer id. Everything in it is in the order of observation.
@@ -32,6 +34,8 @@ type producer struct {
 	hasClientID   bool
 	clientID      string
 	used          pcap.Timestamp // when it was last seen
+	server        netip.AddrPort // where it was first seen
+	rival         *producer      // the same id in another cluster
 }
 
 // marker is a transaction marker that stands in a log.
@@ -43,15 +47,47 @@ type marker struct {
 	offset    int64
 }
 
-func newProducers() *producers { return &producers{byID: map[int64]*producer{}} }
+func newProducers(names *topics) *producers {
+	return &producers{byID: map[int64]*producer{}, names: names}
+}
 
-func (p *producers) get(id int64) *producer {
-	have := p.byID[id]
-	if have == nil {
-		have = &producer{id: id, top: -1}
-		p.byID[id] = have
+// maxClusters bounds the clusters whose equal producer ids are told apart.
+const maxClusters = 16
+
+// get returns a producer id of a cluster.
+func (p *producers) get(cluster string, id int64) *producer {
+	first := p.byID[id]
+	for pr := first; pr != nil; pr = pr.rival {
+		if own := p.names.clusterOf(pr.server); own == cluster || own == "" || cluster == "" {
+			return pr
+		}
 	}
-	return have
+	return &producer{id: id, top: -1}
+}
+
+// at returns a producer id as it is used at a server.
+func (p *producers) at(server netip.AddrPort, id int64) *producer {
+	first := p.byID[id]
+	if first == nil {
+		first = &producer{id: id, top: -1, server: server}
+		p.byID[id] = first
+	}
+	if len(p.names.known) < 2 {
+		return first
+	}
+	cluster := p.names.clusterOf(server)
+	pr := first
+	for n := 1; cluster != ""; n++ {
+		own := p.names.clusterOf(pr.server)
+		switch {
+		case own == cluster || own == "" || n == maxClusters:
+			return pr
+		case pr.rival == nil:
+			pr.rival = &producer{id: id, top: -1, server: server}
+		}
+		pr = pr.rival
+	}
+	return pr
 }
 
 func (pr *producer) saw(epoch int16, at pcap.Ref) {
@@ -65,14 +101,18 @@ func (p *producers) sent(l *link, o *kafka.BatchSent) {
 	if o.Batch == nil || !o.Batch.Idempotent() || o.Torn {
 		return
 	}
-	pr := p.get(o.Batch.ProducerID)
+	pr := p.at(l.Server, o.Batch.ProducerID)
 	pr.saw(o.Batch.ProducerEpoch, o.At)
 	if o.TransactionalID != nil {
 		pr.transactional = o.TransactionalID
 	}
 	if e := o.Batch.ProducerEpoch; e > pr.top {
-		if pr.top >= 0 && !slices.Contains(pr.granted, e) {
+		switch {
+		case pr.top < 0 || slices.Contains(pr.granted, e):
+		case pr == p.byID[pr.id]:
 			pr.bumps++
+		default:
+			p.bumps++
 		}
 		pr.top = e
 	}
@@ -109,13 +149,13 @@ func (pr *producer) use(l *link) {
 // bump (KIP-360), which the first batch of the new epoch counts.
 func (p *producers) granted(l *link, o *kafka.ProducerGranted) {
 	if o.OldProducerID >= 0 {
-		old := p.get(o.OldProducerID)
+		old := p.at(l.Server, o.OldProducerID)
 		old.grants = append(trimmed(old.grants), o)
 	}
 	if o.ErrorCode != 0 || o.ProducerID < 0 {
 		return
 	}
-	pr := p.get(o.ProducerID)
+	pr := p.at(l.Server, o.ProducerID)
 	pr.saw(o.ProducerEpoch, o.At)
 	if o.OldProducerID != o.ProducerID {
 		pr.grant(o.ProducerEpoch)
@@ -129,7 +169,7 @@ func (p *producers) granted(l *link, o *kafka.ProducerGranted) {
 
 func (p *producers) ending(o *kafka.TransactionEnding) {
 	if o.ProducerID >= 0 {
-		pr := p.get(o.ProducerID)
+		pr := p.at(o.Link.Server, o.ProducerID)
 		pr.endings = append(trimmed(pr.endings), o)
 		pr.used = max(pr.used, o.At.Time)
 		if !o.Marker && pr.transactional == nil {
@@ -144,7 +184,7 @@ func (p *producers) ended(o *kafka.TransactionEnded) {
 		return
 	}
 	if o.NewProducerID >= 0 && o.NewProducerEpoch >= 0 {
-		p.get(o.NewProducerID).grant(o.NewProducerEpoch)
+		p.at(o.Link.Server, o.NewProducerID).grant(o.NewProducerEpoch)
 	}
 }
 
@@ -154,7 +194,7 @@ func (p *producers) sighted(o *kafka.BatchFetched) {
 	if !b.Idempotent() || b.Marker != kafka.AbortMarker && b.Marker != kafka.CommitMarker {
 		return
 	}
-	pr := p.get(b.ProducerID)
+	pr := p.at(o.Link.Server, b.ProducerID)
 	m := marker{b.ProducerEpoch, b.Marker == kafka.CommitMarker, o.Topic, o.Partition, b.BaseOffset}
 	if n := len(pr.markers); n > 0 && pr.markers[n-1] == m || pr.knownMarkers[m] {
 		return
@@ -177,25 +217,40 @@ func (p *producers) sighted(o *kafka.BatchFetched) {
 // list gives the producers of the report, by id.
 func (p *producers) list() []Producer {
 	all := slices.Clone(p.gone)
-	for _, pr := range p.byID {
-		if len(pr.links) > 0 { // others are only seen in Fetch answers
-			all = append(all, pr.report())
+	for _, first := range p.byID {
+		for pr := first; pr != nil; pr = pr.rival {
+			if len(pr.links) > 0 { // others are only seen in Fetch answers
+				all = append(all, pr.report())
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Producer) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
-	return slices.CompactFunc(all, func(a, b Producer) bool { return a.ProducerID == b.ProducerID })
+	return slices.CompactFunc(all, func(a, b Producer) bool { return a.ProducerID == b.ProducerID && a.sharesHost(b) })
+}
+
+// sharesHost reports whether two producers were seen at one client address.
+func (p Producer) sharesHost(o Producer) bool {
+	return slices.ContainsFunc(p.Addresses, func(a netip.AddrPort) bool {
+		return slices.ContainsFunc(o.Addresses, func(b netip.AddrPort) bool { return a.Addr() == b.Addr() })
+	})
 }
 
 // prune lets go of producers that have not been seen since a time; the report still lists the first of them.
 func (p *producers) prune(before pcap.Timestamp) {
-	for id, pr := range p.byID {
-		if pr.used >= before {
+	for id, first := range p.byID {
+		used := first.used
+		for pr := first.rival; pr != nil; pr = pr.rival {
+			used = max(used, pr.used)
+		}
+		if used >= before {
 			continue
 		}
-		if len(pr.links) > 0 && len(p.gone) < maxListedProducers {
-			p.gone = append(p.gone, pr.report())
+		for pr := first; pr != nil; pr = pr.rival {
+			if len(pr.links) > 0 && len(p.gone) < maxListedProducers {
+				p.gone = append(p.gone, pr.report())
+			}
 		}
-		p.bumps += pr.bumps
+		p.bumps += first.bumps
 		delete(p.byID, id)
 	}
 	slices.SortStableFunc(p.gone, func(a, b Producer) int { return cmp.Compare(a.ProducerID, b.ProducerID) })

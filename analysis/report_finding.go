@@ -144,7 +144,7 @@ func (j *judgement) inferred(b *batch) Inferred {
 		}
 	}
 	if i.Software == "" && b.idempotent() {
-		i.Software = j.c.producers.get(b.id.producer).software()
+		i.Software = j.c.producers.get(b.p.cluster, b.id.producer).software()
 	}
 	return i
 }

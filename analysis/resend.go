@@ -1,6 +1,9 @@
 package analysis
 
-import "github.com/kdupscan/kdupscan/kafka"
+import (
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
 
 // resends links records that a client wrote again because it believed the first attempt failed: under a new epoch, a new
 // producer id, or without one.
@@ -62,7 +65,7 @@ func (c *chains) pick(l *batch, r kafka.Record, last *node) (*node, Cause) {
 	}
 	if c.p.timestamps == logAppendTime {
 		for _, e := range c.index.likely(r.Content) {
-			if len(e.b.sends) == 0 && len(c.node(e).next) == 0 {
+			if len(e.b.sends) == 0 && !createdApart(e.b, l) && len(c.node(e).next) == 0 {
 				consider(e) // its timestamp is the broker's
 			}
 		}
@@ -123,15 +126,29 @@ func resendCause(f, l *batch) Cause {
 			return EpochBump
 		}
 	case f.idempotent() && l.idempotent():
-		if sameClient(f, l) {
+		if sameClient(f, l) && f.givenUpAt(l.first.Time) && !f.goesOnBeside(l) {
 			return NewProducerID
 		}
 	case !f.idempotent() && !l.idempotent():
-		if sameClient(f, l) && (f.failedBefore(l.first.Time) || f.staleAt(l.first.Time)) {
+		if sameClient(f, l) && f.givenUpAt(l.first.Time) {
 			return BlindRetry
 		}
 	}
 	return ""
+}
+
+// givenUpAt reports whether a client may have taken the batch for failed by t: it had failed visibly, or its answer was overdue. Of a
+// batch that is only known by Fetch nothing is known.
+func (b *batch) givenUpAt(t pcap.Timestamp) bool {
+	return len(b.sends) == 0 || b.failedBefore(t) || b.staleAt(t)
+}
+
+// goesOnBeside reports whether f's producer wrote new batches to the partition when l's was in use already: a client that takes another
+// producer id uses the old one for retries alone from then on, so these are two producers that are called alike.
+func (b *batch) goesOnBeside(l *batch) bool {
+	uses := b.p.adjacent().uses
+	old, later := uses[b.id.producer], uses[l.id.producer]
+	return old != nil && later != nil && old.newest > later.oldest
 }
 
 // preferred reports whether n is the better first copy: of the latest epoch, behind the previous pick, of the lowest sequence.

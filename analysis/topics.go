@@ -103,14 +103,7 @@ func (t *topics) deleted(o *kafka.TopicDeleted) {
 
 // cluster returns the cluster of a server; servers that no answer names are taken into the only known cluster.
 func (t *topics) cluster(server netip.AddrPort, topic kafka.Topic) string {
-	plain := netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
-	if c := t.clusters[server]; c != "" {
-		return c
-	}
-	if c := t.brokers[plain]; c != "" {
-		return c
-	}
-	if c := t.brokerHosts[plain.Addr()]; c != "" {
+	if c := t.clusterOf(server); c != "" {
 		return c
 	}
 	if c := t.idClusters[topic.ID]; c != "" {
@@ -122,6 +115,18 @@ func (t *topics) cluster(server netip.AddrPort, topic kafka.Topic) string {
 		}
 	}
 	return ""
+}
+
+// clusterOf returns the cluster that answers name for a server, "" for none.
+func (t *topics) clusterOf(server netip.AddrPort) string {
+	plain := netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
+	if c := t.clusters[server]; c != "" {
+		return c
+	}
+	if c := t.brokers[plain]; c != "" {
+		return c
+	}
+	return t.brokerHosts[plain.Addr()]
 }
 
 // resolve completes a topic by its name or id as of a time: of several lives of one name, the one that the time falls into.

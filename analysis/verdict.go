@@ -169,7 +169,7 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 	if !b.info.Transactional() {
 		return false
 	}
-	pr := c.producers.get(b.id.producer)
+	pr := c.producers.get(b.p.cluster, b.id.producer)
 	here := func(m marker) bool { return m.partition == c.p.number && c.p.isTopic(m.topic) }
 	switch pr.outcomeOf(b.id.epoch, here, f.offset, b.first.Time, len(b.sends) > 0) {
 	case committed:
