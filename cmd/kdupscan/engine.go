@@ -1,7 +1,9 @@
 package main
 
 import (
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kdupscan/kdupscan/analysis"
 	"github.com/kdupscan/kdupscan/kafka"
@@ -11,12 +13,13 @@ import (
 
 // The engine that scan and live share:
 //
-//	reader ──chunks──▶ workers (a chunk goes to all of them, each has its shards) ──chunks──▶ merger ──▶ free chunks
+//	reader ──chunks──▶ lanes, one for each shard, on the workers ──chunks──▶ merger ──▶ free chunks
 //
 // The reader decodes frames to TCP segments and copies them into chunks. Connections are spread over a fixed number of
-// shards, each with an assembler, a decrypter and a Kafka decoder of its own; a worker runs one or more shards. The merger hands the
-// observations of a chunk to the correlator in the order of the segments that caused them. Since neither the shards nor
-// that order depend on the number of workers, neither does the result, even where a bound of memory is hit.
+// shards, each with an assembler, a decrypter and a Kafka decoder of its own. A chunk waits in the lanes of the shards that it
+// has segments for; whatever worker is free takes up the lane that has waited longest. The merger hands the observations of a
+// chunk to the correlator in the order of the segments that caused them. Since neither the shards nor that order depend on
+// the number of workers, neither does the result, even where a bound of memory is hit.
 
 // shards is the number of shards, and the most workers that are of use. Each shard has this part of the memory for
 // unfinished messages; with more shards a Fetch answer of 50 MiB, a consumer's default, would not fit into a part.
@@ -27,9 +30,12 @@ const (
 	// caches of the workers.
 	chunkBytes    = 1 << 20
 	chunkSegments = 4096
-	// chunksAhead is how many chunks there are beside the one of each worker: one being filled, one being merged, and two
-	// so that nobody waits for a slow chunk at once.
+	// chunksAhead is how many chunks may hold segments beside the one of each worker: one being filled, and the others so that
+	// nobody waits for a slow one at once.
 	chunksAhead = 4
+	// chunksMerging is how many further chunks may hold nothing but observations: the workers go on while the correlator drops a
+	// part of its history.
+	chunksMerging = 12
 	// chunkMemory is what a chunk takes: its payloads, and its segments.
 	chunkMemory = chunkBytes + chunkSegments*160
 )
@@ -48,13 +54,19 @@ type observed struct {
 
 // chunk is a run of segments on its way through the engine. Its buffers are used again.
 type chunk struct {
+	*load    // nil when the shards are done with it
+	observed [shards][]observed
+	pending  atomic.Int32  // shards that are not done with it
+	done     chan struct{} // receives when none is left
+	view     *view         // nil: nobody looks behind this chunk
+}
+
+// load is what a chunk brings to the shards.
+type load struct {
 	data     []byte // the payloads, copied: those of a frame are valid until the next frame only
 	count    int
 	keyLogs  [][]byte // TLS keys that came while it was filled; they are known from its first segment on
 	segments [shards][]segment
-	observed [shards][]observed
-	pending  sync.WaitGroup // workers that are not done with it
-	view     *view          // nil: nobody looks behind this chunk
 }
 
 // view is what the layers have counted behind one chunk; each of them fills in its part as the chunk passes.
@@ -65,29 +77,40 @@ type view struct {
 	report   bool // for a report, not for the counters alone
 }
 
-func newChunk() *chunk { return &chunk{data: make([]byte, 0, chunkBytes)} }
+func newLoad() *load { return &load{data: make([]byte, 0, chunkBytes)} }
+
+func (l *load) reset() {
+	l.data, l.count, l.keyLogs = l.data[:0], 0, nil
+	for i := range l.segments {
+		l.segments[i] = l.segments[i][:0]
+	}
+}
+
+// full reports whether n more bytes belong into the next chunk.
+func (l *load) full(n int) bool {
+	return l.count == chunkSegments || l.count > 0 && len(l.data)+n > chunkBytes
+}
+
+func (l *load) add(s *reassembly.Segment, order uint64) {
+	from := len(l.data)
+	l.data = append(l.data, s.Payload...)
+	list := &l.segments[s.Hash()%shards]
+	*list = append(*list, segment{*s, order})
+	(*list)[len(*list)-1].Payload = l.data[from:len(l.data):len(l.data)]
+	l.count++
+}
 
 func (c *chunk) reset() {
-	c.data, c.count, c.keyLogs, c.view = c.data[:0], 0, nil, nil
+	c.view = nil
 	for i := range shards {
-		c.segments[i] = c.segments[i][:0]
 		clear(c.observed[i]) // let go of what has been merged
 		c.observed[i] = c.observed[i][:0]
 	}
 }
 
-// full reports whether n more bytes belong into the next chunk.
-func (c *chunk) full(n int) bool {
-	return c.count == chunkSegments || c.count > 0 && len(c.data)+n > chunkBytes
-}
-
-func (c *chunk) add(s *reassembly.Segment, order uint64) {
-	from := len(c.data)
-	c.data = append(c.data, s.Payload...)
-	list := &c.segments[s.Hash()%shards]
-	*list = append(*list, segment{*s, order})
-	(*list)[len(*list)-1].Payload = c.data[from:len(c.data):len(c.data)]
-	c.count++
+// concerns reports whether a shard has to see the chunk.
+func (c *chunk) concerns(shard int) bool {
+	return len(c.segments[shard]) > 0 || len(c.keyLogs) > 0 || c.view != nil
 }
 
 // inOrder calls f for the observations, ordered by the segments that caused them.
@@ -112,56 +135,81 @@ func (c *chunk) inOrder(f func(kafka.Observation)) {
 // merger calls merged and is the only one to use the correlator until stop has returned.
 type engine struct {
 	shards     [shards]*shard
+	lanes      [shards]lane
+	ready      chan int // lanes to be taken up by a worker, each in it once at most
+	workers    int
 	correlator *analysis.Correlator
 	found      notes // of the correlator
+	loads      chan *load
 	free       chan *chunk
-	unmade     int // chunks that may still be made
-	queues     []chan *chunk
 	ordered    chan *chunk
 	merged     func(*chunk) // called after the observations of a chunk were handed over; may be nil
-	running    sync.WaitGroup
+	working    sync.WaitGroup
+	merging    sync.WaitGroup
 }
 
-// newEngine returns an engine with at most so many chunks on their way. It does nothing before start.
-func newEngine(b budget, previews bool, workers, chunks int) *engine {
-	e := &engine{found: make(notes), free: make(chan *chunk, chunks), unmade: chunks, ordered: make(chan *chunk, chunks)}
+// lane holds the chunks that wait for one shard, in their order.
+type lane struct {
+	sync.Mutex
+	waiting []*chunk
+	taken   bool // it is ready, or a worker is in it
+}
+
+// newEngine returns an engine of which so many chunks may hold segments at once. It does nothing before start.
+func newEngine(b budget, previews bool, workers, loads int) *engine {
+	chunks := loads + chunksMerging
+	e := &engine{
+		ready: make(chan int, shards), workers: workers, found: make(notes),
+		loads: make(chan *load, loads), free: make(chan *chunk, chunks), ordered: make(chan *chunk, chunks),
+	}
 	for i := range e.shards {
 		e.shards[i] = newShard(b, previews)
 	}
-	e.correlator = analysis.New(analysis.Options{Memory: b.history(), Note: e.found.add})
-	for range workers {
-		e.queues = append(e.queues, make(chan *chunk, chunks))
+	for range loads {
+		e.loads <- nil // made when it is needed
 	}
+	for range chunks {
+		e.free <- &chunk{done: make(chan struct{}, 1)}
+	}
+	e.correlator = analysis.New(analysis.Options{Memory: b.history(), Note: e.found.add})
 	return e
 }
 
 func (e *engine) start() {
-	for w, queue := range e.queues {
-		e.running.Go(func() { e.work(w, queue) })
+	for range e.workers {
+		e.working.Go(e.work)
 	}
-	e.running.Go(e.merge)
+	e.merging.Go(e.merge)
 }
 
 // take returns an empty chunk, and waits for one if all are on their way.
 func (e *engine) take() *chunk {
-	if c := e.tryTake(); c != nil {
-		return c
-	}
-	return <-e.free
+	c := <-e.free
+	c.load = <-e.loads
+	return c.loaded()
 }
 
 // tryTake returns an empty chunk, or nil if all are on their way.
 func (e *engine) tryTake() *chunk {
 	select {
 	case c := <-e.free:
-		return c
+		select {
+		case c.load = <-e.loads:
+			return c.loaded()
+		default:
+			e.free <- c
+		}
 	default:
 	}
-	if e.unmade == 0 {
-		return nil
+	return nil
+}
+
+// loaded makes the load of a chunk when there was none yet.
+func (c *chunk) loaded() *chunk {
+	if c.load == nil {
+		c.load = newLoad()
 	}
-	e.unmade--
-	return newChunk()
+	return c
 }
 
 // busy reports whether the engine has enough to do, so that a chunk may as well be filled.
@@ -169,39 +217,62 @@ func (e *engine) busy() bool { return len(e.ordered) >= chunksAhead }
 
 // send gives a chunk away. It never waits.
 func (e *engine) send(c *chunk) {
-	c.pending.Add(len(e.queues))
-	for _, queue := range e.queues {
-		queue <- c
+	c.pending.Store(1) // for the time until all lanes have it
+	for i := range e.lanes {
+		if c.concerns(i) {
+			c.pending.Add(1)
+			e.wait(i, c)
+		}
 	}
+	e.leave(c)
 	e.ordered <- c
 }
 
-// stop waits until all chunks have been merged.
-func (e *engine) stop() {
-	for _, queue := range e.queues {
-		close(queue)
+// wait puts a chunk into a lane.
+func (e *engine) wait(i int, c *chunk) {
+	l := &e.lanes[i]
+	l.Lock()
+	defer l.Unlock()
+	l.waiting = append(l.waiting, c)
+	if !l.taken {
+		l.taken = true
+		e.ready <- i
 	}
-	close(e.ordered)
-	e.running.Wait()
 }
 
-// work runs the shards of worker w on every chunk.
-func (e *engine) work(w int, queue <-chan *chunk) {
-	for c := range queue {
-		for i := w; i < shards; i += len(e.queues) {
-			c.observed[i] = e.shards[i].push(c.keyLogs, c.segments[i], c.observed[i])
-			if c.view != nil {
-				c.view.shards[i] = e.shards[i].view()
-			}
+// work takes one chunk of a lane at a time, so that the oldest chunks are done first.
+func (e *engine) work() {
+	for i := range e.ready {
+		l := &e.lanes[i]
+		l.Lock()
+		c := l.waiting[0]
+		l.waiting = slices.Delete(l.waiting, 0, 1)
+		l.Unlock()
+		e.shards[i].take(c, i)
+		e.leave(c)
+		l.Lock()
+		if l.taken = len(l.waiting) > 0; l.taken {
+			e.ready <- i
 		}
-		c.pending.Done()
+		l.Unlock()
 	}
+}
+
+// leave says that a shard is done with a chunk; the last one frees the load.
+func (e *engine) leave(c *chunk) {
+	if c.pending.Add(-1) > 0 {
+		return
+	}
+	c.load.reset()
+	e.loads <- c.load
+	c.load = nil
+	c.done <- struct{}{}
 }
 
 // merge gives the observations of each chunk to the correlator.
 func (e *engine) merge() {
 	for c := range e.ordered {
-		c.pending.Wait()
+		<-c.done
 		c.inOrder(e.correlator.Observe)
 		if e.merged != nil {
 			e.merged(c)
@@ -209,6 +280,14 @@ func (e *engine) merge() {
 		c.reset()
 		e.free <- c
 	}
+}
+
+// stop waits until all chunks have been merged.
+func (e *engine) stop() {
+	close(e.ordered)
+	e.merging.Wait()
+	close(e.ready)
+	e.working.Wait()
 }
 
 // finish ends all connections and puts the result together, after stop.

@@ -9,8 +9,8 @@ import (
 // scout looks for Kafka among the segments of one look at all ports, and forgets everything but the ports. It takes what it
 // has time for.
 type scout struct {
-	free, full chan *chunk
-	chunk      *chunk // being filled, or nil; the reader's
+	free, full chan *load
+	filling    *load // being filled, or nil; the reader's
 	order      uint64
 	learned    chan<- uint16
 	keys       *tls.Keys
@@ -18,34 +18,34 @@ type scout struct {
 
 // newScout starts a scout.
 func newScout(learned chan<- uint16, keys *tls.Keys) *scout {
-	const chunks = 2 // one being filled, one being looked at
-	s := &scout{free: make(chan *chunk, chunks), full: make(chan *chunk, chunks), learned: learned, keys: keys}
-	for range chunks {
-		s.free <- newChunk()
+	const loads = 2 // one being filled, one being looked at
+	s := &scout{free: make(chan *load, loads), full: make(chan *load, loads), learned: learned, keys: keys}
+	for range loads {
+		s.free <- newLoad()
 	}
 	go s.run()
 	return s
 }
 
 func (s *scout) add(segment *reassembly.Segment) {
-	if s.chunk != nil && s.chunk.full(len(segment.Payload)) {
+	if s.filling != nil && s.filling.full(len(segment.Payload)) {
 		s.send()
 	}
-	if s.chunk == nil {
+	if s.filling == nil {
 		select {
-		case s.chunk = <-s.free:
+		case s.filling = <-s.free:
 		default:
 			return
 		}
 	}
-	s.chunk.add(segment, s.order)
+	s.filling.add(segment, s.order)
 	s.order++
 }
 
 func (s *scout) send() {
-	if s.chunk != nil {
-		s.full <- s.chunk
-		s.chunk = nil
+	if s.filling != nil {
+		s.full <- s.filling
+		s.filling = nil
 	}
 }
 
@@ -54,9 +54,9 @@ func (s *scout) stop() { close(s.full) }
 func (s *scout) run() {
 	eye := newShard(budget(leastMemory), false)
 	eye.keys.SetBase(s.keys)
-	for c := range s.full {
+	for l := range s.full {
 		for i := range shards {
-			for _, o := range eye.push(nil, c.segments[i], nil) {
+			for _, o := range eye.push(nil, l.segments[i], nil) {
 				if port, ok := kafkaPort(o.Observation); ok {
 					select {
 					case s.learned <- port:
@@ -65,8 +65,8 @@ func (s *scout) run() {
 				}
 			}
 		}
-		c.reset()
-		s.free <- c
+		l.reset()
+		s.free <- l
 	}
 }
 

@@ -28,6 +28,14 @@ func newShard(b budget, previews bool) *shard {
 
 func (s *shard) observe(o kafka.Observation) { s.out = append(s.out, observed{o, s.order}) }
 
+// take does the shard's part of a chunk.
+func (s *shard) take(c *chunk, number int) {
+	c.observed[number] = s.push(c.keyLogs, c.segments[number], c.observed[number])
+	if c.view != nil {
+		c.view.shards[number] = s.view()
+	}
+}
+
 // push takes in key logs and segments, and returns out with the observations they caused appended.
 func (s *shard) push(keyLogs [][]byte, segments []segment, out []observed) []observed {
 	s.out = out
