@@ -5,20 +5,19 @@ import (
 	"io"
 )
 
-// Merge returns the packets of several sources in order of time. Packets of equal time come in the order of the arguments,
-// those of one source in its own order, even where its times go back. The captures are those of the sources in order, and
-// Frame.Capture counts over all of them.
-//
-// No source is read before it is needed: one that knows the time of its first packet waits until its turn.
-func Merge(sources ...Source) Source { return newMerged(sources) }
-
 // firstTimer is a Source that knows the time of its first packet without being read.
 type firstTimer interface {
 	// firstTime returns false if there is no packet at all.
 	firstTime() (Timestamp, bool)
 }
 
-// merged holds a heap of the sources' next packets. The packet handed out last stays on top until the next call, since its
+// merged gives the packets of several sources in order of time. Packets of equal time come in the order of the sources,
+// those of one source in its own order, even where its times go back. The captures are those of the sources in order, and
+// Frame.Capture counts over all of them.
+//
+// No source is read before it is needed: one that knows the time of its first packet waits until its turn.
+//
+// It holds a heap of the sources' next packets. The packet handed out last stays on top until the next call, since its
 // bytes are valid only as long as its source is not read.
 type merged struct {
 	sources []Source

@@ -56,8 +56,6 @@ type Writer struct {
 type writerInterface struct {
 	key     interfaceKey
 	packets uint64
-	dropped uint64
-	counted bool // dropped is known
 }
 
 type interfaceKey struct {
@@ -127,7 +125,7 @@ func (p *Writer) Secrets(s Secret) error {
 
 // Size returns the length that the file would have after Write of this packet and Close.
 func (p *Writer) Size(f *Frame, comment string) int64 {
-	const packet, options, statistics = blockOverhead + 20, 4 + 4, blockOverhead + 12 + 2*12 + 4
+	const packet, options, statistics = blockOverhead + 20, 4 + 4, blockOverhead + 12 + 12 + 4
 	size := p.Written() + packet + int64(padded(len(f.Data)))
 	if comment != "" {
 		size += options + int64(padded(len(cut(comment))))
@@ -142,17 +140,6 @@ func (p *Writer) Size(f *Frame, comment string) int64 {
 
 // Written returns the length of the file so far, what is not handed over yet included.
 func (p *Writer) Written() int64 { return p.handed + int64(len(p.buffer)) }
-
-// Dropped sets how many packets the capturing side dropped of an interface, named as in Frame; Close writes it. Interfaces
-// without packets are not in the file, so their drops are best added to those of another one.
-func (p *Writer) Dropped(capture, number int, n uint64) {
-	for i := range p.interfaces {
-		if f := &p.interfaces[i]; f.key.capture == capture && f.key.number == number {
-			f.dropped, f.counted = n, true
-			return
-		}
-	}
-}
 
 // Flush hands over what has been written. Whether it survives a crash of the machine is up to Sync.
 func (p *Writer) Flush() error {
@@ -194,9 +181,6 @@ func (p *Writer) Close() error {
 		p.put32(uint32(i))
 		p.time(p.last)
 		p.count(optReceived, f.packets)
-		if f.counted {
-			p.count(optDrops, f.dropped)
-		}
 		p.endOptions()
 		p.end(start)
 	}
