@@ -33,6 +33,7 @@ type fate struct {
 // place is one position in the log at which a batch was said or seen to stand.
 type place struct {
 	fate
+	sent     pcap.Timestamp // of an answered place: when the request began
 	at       pcap.Timestamp
 	sighting *sighting
 	retry    bool // the answer to a recognised retry: the place is an earlier send's
@@ -117,7 +118,7 @@ func (b *batch) findPlaces() []place {
 }
 
 func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
-	pl := place{at: a.At.Time, retry: b.isRetryAnswer(s, a)}
+	pl := place{sent: s.sent.First.Time, at: a.At.Time, retry: b.isRetryAnswer(s, a)}
 	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1}
 	switch {
 	case a.ErrorCode == 0:
@@ -225,6 +226,7 @@ type claims struct {
 	newest   []pcap.Timestamp
 	holes    []hole // between the claims
 	bounds   bounds
+	rewinds  []rewind
 }
 
 // known returns the claims on the partition's log. Partitions in which nothing went wrong do not need them.
@@ -232,6 +234,7 @@ func (p *partition) known() *claims {
 	if p.log == nil {
 		c := p.claims()
 		c.bounds = c.findBounds()
+		c.rewinds = p.findRewinds(&c)
 		p.log = &c
 	}
 	return p.log
@@ -284,6 +287,9 @@ func (c *claims) overlapping(from, to int64, f func(claim) bool) {
 
 // refuted reports whether the place is shown to hold other content: by a Fetch, or by an OK for another batch there.
 func (b *batch) refuted(pl place) bool {
+	if b.p.known().rewound(pl) {
+		return true
+	}
 	if pl.sighting != nil {
 		return false // rivals were dropped when sightings were merged
 	}

@@ -173,6 +173,34 @@ func TestOnceWrong(t *testing.T) {
 			counts:  `appended 1`,
 		},
 		{
+			name: "a topic created again under its name, no deletion seen: offsets begin at 0 once more",
+			history: `p1 > t/0 -:a; p1 < =0; p1 > t/0 -:b; p1 < =1; r1 fetch t/0 hw=2 0=-:a 1=-:b
+				@60000 p1 > t/0 -:b; p1 < =0; r1 fetch t/0 hw=1 0=-:b`,
+			counts: `appended 3`,
+		},
+		{
+			name: "twin: it goes on behind the known end",
+			history: `p1 > t/0 -:a; p1 < =0; p1 > t/0 -:b; p1 < =1; r1 fetch t/0 hw=2 0=-:a 1=-:b
+				@60000 p1 > t/0 -:b; p1 < =2; r1 fetch t/0 hw=3 2=-:b`,
+			want:   `confirmed blind-retry t/0 1>2`,
+			counts: `appended 3`,
+		},
+		{
+			name:    "the same at a reader",
+			history: `r1 fetch t/0 hw=2 0=7/0/0:a 1=7/0/1:b; @60000 r1 fetch t/0 hw=1 0=8/0/0:b`,
+		},
+		{
+			name:    "twin: what was read first is read again: one log",
+			history: `r1 fetch t/0 hw=2 0=7/0/0:a 1=7/0/1:b; @60000 r1 fetch t/0 hw=3 0=7/0/0:a 1=7/0/1:b 2=8/0/0:b`,
+			want:    `confirmed unknown t/0 1>2`,
+		},
+		{
+			name: "an unclean election cut the log back: the first copy was fetched, behind what stands there now",
+			history: `p1 > t/0 7/0/0:a; p1 < =10; p1 > t/0 7/0/1:b; r1 fetch t/0 hw=12 10=7/0/0:a^1 11=7/0/1:b^1; p1 rst
+				q2 > t/0 9/0/0:x; q2 < =10; p2 > t/0 7/1/0:b; p2 < =11; r2 fetch t/0 hw=12 10=9/0/0:x^2 11=7/1/0:b^2`,
+			counts: `appended 3, epoch_bumps 1`,
+		},
+		{
 			name:    "messages of an old format, one by one: two equal ones may be of one set",
 			history: `r1 fetch t/0 hw=12 10=-:a%m1 11=-:a%m1`,
 		},

@@ -3,6 +3,8 @@ package analysis
 import (
 	"cmp"
 	"slices"
+
+	"github.com/kdupscan/kdupscan/pcap"
 )
 
 // dropForgotten leaves out what was judged before, dropped from the history and then fetched again.
@@ -74,8 +76,24 @@ func (s *sighting) with(o *sighting) *sighting {
 	return &both
 }
 
+// overwrite is a sighting that took the place of another one.
+type overwrite struct {
+	offset int64
+	epoch  int32
+	at     pcap.Timestamp // its first sight
+}
+
+// dropOverwritten leaves out what stands no longer where it was seen, and what stood behind that.
 func dropOverwritten(all []*sighting) []*sighting {
 	lost := map[*sighting]bool{}
+	var overwrites []overwrite
+	note := func(by, over *sighting) {
+		lost[over] = true
+		if len(overwrites) == maxRivals {
+			return
+		}
+		overwrites = append(overwrites, overwrite{max(by.batch.BaseOffset, over.batch.BaseOffset), by.leaderEpoch, by.firstSight()})
+	}
 	for i, s := range all {
 		for _, o := range all[i+1 : min(len(all), i+1+maxRivals)] {
 			if o.batch.BaseOffset > s.batch.LastOffset() {
@@ -83,14 +101,26 @@ func dropOverwritten(all []*sighting) []*sighting {
 			}
 			switch {
 			case s.leaderEpoch > o.leaderEpoch:
-				lost[o] = true
+				note(s, o)
 			case s.leaderEpoch < o.leaderEpoch:
-				lost[s] = true
+				note(o, s)
+			case len(s.batch.Records) == 0 || len(o.batch.Records) == 0:
+			case s.lastSeen < o.firstSight(): // one log has one content under one epoch: this is another log of the same name
+				note(o, s)
+			case o.lastSeen < s.firstSight():
+				note(s, o)
 			}
 		}
 	}
 	if len(lost) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(all, func(s *sighting) bool { return lost[s] })
+	return slices.DeleteFunc(all, func(s *sighting) bool { return lost[s] || s.behind(overwrites) })
+}
+
+// behind reports whether a sighting stood behind one that was overwritten, under no later leader, and was not seen since.
+func (s *sighting) behind(all []overwrite) bool {
+	return slices.ContainsFunc(all, func(o overwrite) bool {
+		return s.batch.BaseOffset >= o.offset && s.lastSeen < o.at && (s.leaderEpoch == o.epoch || s.leaderEpoch >= 0 && s.leaderEpoch < o.epoch)
+	})
 }

@@ -1,0 +1,51 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// rewind is an append at an offset that was known to hold something else before: the log had been cut back to there, by an unclean
+// leader election, or the topic had been deleted and created again under its name. What stood there and behind it is gone.
+type rewind struct {
+	offset int64
+	at     pcap.Timestamp // what was known of the log before this time is void
+}
+
+// findRewinds finds the OK answers to new batches that stand where other content was known before they were sent.
+func (p *partition) findRewinds(c *claims) []rewind {
+	var all []rewind
+	for _, b := range p.batches {
+		for _, pl := range b.places() {
+			if len(all) == maxRivals {
+				return all
+			}
+			if pl.source != OffsetFromAnswer || pl.retry || pl.sighting != nil || c.bounds.known.before(pl.sent) <= pl.offset {
+				continue
+			}
+			c.overlapping(pl.offset, pl.offset+int64(b.count()), func(other claim) bool {
+				if other.batch == nil || other.batch == b || other.uncertain || other.at >= pl.sent || !differ(other.batch, b) {
+					return true
+				}
+				all = append(all, rewind{pl.offset, pl.sent})
+				return false
+			})
+		}
+	}
+	return all
+}
+
+// differ reports whether the records of two batches are known to be different.
+func differ(a, b *batch) bool {
+	return len(a.records) > 0 && len(b.records) > 0 && !sameRecords(a.records, b.records, false)
+}
+
+// rewound reports whether the log was cut back behind a place since that was last known.
+func (c *claims) rewound(pl place) bool {
+	last := pl.at
+	if pl.sighting != nil {
+		last = pl.sighting.lastSeen
+	}
+	return slices.ContainsFunc(c.rewinds, func(r rewind) bool { return r.at > last && r.offset <= pl.offset })
+}
