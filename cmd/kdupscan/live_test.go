@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -239,9 +242,63 @@ func TestAlertRises(t *testing.T) {
 	if again, evidence, _ := runScan(nil, "--output", "json", kept[0]); again != 1 || findingsOf(t, evidence) != findingsOf(t, text) {
 		t.Errorf("what is kept shows another finding: status %d", again)
 	}
+	checkTimes(t, kept[0])
 	for name, want := range map[string]string{"report.txt": "(confirmed)", "report.json": `"verdict": "confirmed"`} {
 		if content, err := os.ReadFile(filepath.Join(kept[0], name)); err != nil || !strings.Contains(string(content), want) {
 			t.Errorf("%s: %v\n%s", name, err, content)
+		}
+	}
+}
+
+// checkTimes compares the packets that the report beside kept files names by their times with those that a scan of the files
+// names by their numbers.
+func checkTimes(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "report.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byTime := regexp.MustCompile(`frame\.time_epoch in \{([0-9.,]+)\}`).FindSubmatch(text)
+	if byTime == nil {
+		t.Fatalf("no filter by time in\n%s", text)
+	}
+	source, err := pcap.Open([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	var have []string
+	for f := (pcap.Frame{}); source.Next(&f) == nil; {
+		for _, at := range strings.Split(string(byTime[1]), ",") {
+			if at == fmt.Sprintf("%d.%09d", f.Time/1e9, f.Time%1e9) {
+				have = append(have, fmt.Sprint(f.Number))
+			}
+		}
+	}
+	_, scanned, _ := runScan(nil, "--output", "json", dir)
+	var r struct {
+		Findings []struct {
+			Filter map[string]string `json:"display_filter"`
+		} `json:"findings"`
+	}
+	if err := json.Unmarshal([]byte(scanned), &r); err != nil || len(r.Findings) != 1 || len(r.Findings[0].Filter) != 1 {
+		t.Fatalf("%v %s", err, scanned)
+	}
+	for _, filter := range r.Findings[0].Filter {
+		var want []string
+		for _, part := range strings.Split(strings.Trim(filter, "frame.numbi {}"), ",") {
+			first, last, ranged := strings.Cut(part, "..")
+			from, _ := strconv.Atoi(first)
+			to := from
+			if ranged {
+				to, _ = strconv.Atoi(last)
+			}
+			for ; from <= to; from++ {
+				want = append(want, fmt.Sprint(from))
+			}
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("by time %v, by number %v", have, want)
 		}
 	}
 }

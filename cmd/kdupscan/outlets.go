@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -159,6 +161,7 @@ func (l *outlets) keepEvidence(a *alert) error {
 		}
 		job.documents[name] = text.Bytes()
 	}
+	job.documents["report.txt"] = append(job.documents["report.txt"], framesByTime(&a.Finding)...)
 	first, last := span(&a.Finding)
 	job.from = first - pcap.Timestamp(l.options.record.before)
 	job.to = last + pcap.Timestamp(l.options.record.after)
@@ -166,21 +169,48 @@ func (l *outlets) keepEvidence(a *alert) error {
 	return nil
 }
 
+// framesByTime says how to find the packets of a finding in the files that are kept of it. These hold a part of what the run has
+// captured, so its frame numbers are not theirs; the times of packets are.
+func framesByTime(f *analysis.Finding) string {
+	var times []pcap.Timestamp
+	eachPosition(f, func(at analysis.Position) { times = append(times, at.Time) })
+	slices.Sort(times)
+	var text []string
+	for _, t := range slices.Compact(times) {
+		text = append(text, fmt.Sprintf("%d.%09d", t/1e9, t%1e9))
+	}
+	return "\nThe frame numbers above count the packets of the run. In the capture files beside this report the same packets are,\n" +
+		"with the numbers that kdupscan scan gives them there:\n" +
+		"  Wireshark: frame.time_epoch in {" + strings.Join(text, ",") + "}\n"
+}
+
 // span returns the times of the first and the last packet of a finding's story.
 func span(f *analysis.Finding) (first, last pcap.Timestamp) {
 	first, last = f.LaterAt, f.LaterAt
-	see := func(events []analysis.Event) {
-		for _, e := range events {
-			if !e.At.IsZero() {
-				first, last = min(first, e.At.Time), max(last, e.At.Time)
-			}
+	eachPosition(f, func(at analysis.Position) { first, last = min(first, at.Time), max(last, at.Time) })
+	return first, last
+}
+
+// eachPosition calls do for the packets that a finding rests on.
+func eachPosition(f *analysis.Finding, do func(analysis.Position)) {
+	see := func(at analysis.Position) {
+		if !at.IsZero() {
+			do(at)
 		}
 	}
-	see(f.Timeline)
+	events := f.Timeline
 	for i := range f.Copies {
-		see(f.Copies[i].Evidence)
+		events = append(events[:len(events):len(events)], f.Copies[i].Evidence...)
 	}
-	return first, last
+	for i := range events {
+		see(events[i].At)
+	}
+	if f.Bump != nil {
+		see(f.Bump.FirstSeen)
+		if f.Bump.Trigger != nil {
+			see(f.Bump.Trigger.At)
+		}
+	}
 }
 
 // interim writes a report so far to --out or standard error.
