@@ -1,5 +1,11 @@
 package analysis
 
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
+
 // repeatedWhole links batches without a producer id that came again byte for byte although the first was acknowledged: a send
 // to several brokers that was repeated as a whole (VERDICTS S7). Only distinctive content tells this from an application that
 // repeats itself, and with acks=0 nothing does.
@@ -39,11 +45,29 @@ func (c *chains) allDistinctive(b *batch) bool {
 		return false
 	}
 	for _, r := range b.records {
-		if !c.distinctive(c.node(entry{b, r.Delta}), 0) {
+		if r.Timestamp <= 0 || !c.distinctive(c.node(entry{b, r.Delta}), 0) {
 			return false
 		}
 	}
 	return true
+}
+
+// timelessRetries takes back the blind retries of records without a create time whose content is not distinctive: nothing tells a
+// retry from the next record of the same content.
+func (c *chains) timelessRetries() {
+	for _, n := range slices.Clone(c.inOrder) {
+		if n.cause == BlindRetry && n.prev != nil && !n.dated() && (n.key.content == kafka.Fingerprint{} || !c.distinctive(n, 0)) {
+			c.unlink(n)
+		}
+	}
+}
+
+// dated reports whether the record has a create time, or its batch has one where the record was not captured.
+func (n *node) dated() bool {
+	if r, ok := n.entries[0].record(); ok {
+		return r.Timestamp > 0
+	}
+	return n.entries[0].b.info.BaseTimestamp > 0
 }
 
 func (c *chains) unlinkWhole(b *batch) {

@@ -25,11 +25,20 @@ func (c *chains) dedupFailures() {
 			continue
 		}
 		sortPlaces(places)
-		for i := range places[1:] {
-			c.doubles = append(c.doubles, doubled{b, places[i], places[i+1]})
+		for i, second := range places {
+			for j := i - 1; j >= 0; j-- {
+				if sameCreation(places[j], second) {
+					c.doubles = append(c.doubles, doubled{b, places[j], second})
+					break
+				}
+			}
 		}
 	}
 }
+
+// sameCreation reports whether two places may hold one batch: records created at another time are other records, however alike,
+// of a client that counts its sequences from the start again.
+func sameCreation(a, b place) bool { return a.created == b.created || a.created < 0 || b.created < 0 }
 
 // atTwoOffsets reports whether answers and sightings name more than one offset for the batch.
 func (b *batch) atTwoOffsets() bool {

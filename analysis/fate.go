@@ -34,6 +34,7 @@ type fate struct {
 type place struct {
 	fate
 	sent     pcap.Timestamp // of an answered place: when the request began
+	created  int64          // when the client created its first record, in ms; -1 unknown
 	at       pcap.Timestamp
 	sighting *sighting
 	retry    bool // the answer to a recognised retry: the place is an earlier send's
@@ -107,7 +108,7 @@ func (b *batch) findPlaces() []place {
 		}
 	}
 	for _, s := range b.views {
-		pl := place{sighting: s.sighting, at: s.at}
+		pl := place{sighting: s.sighting, created: created(s.batch), at: s.at}
 		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true}
 		if s.consumer != nil || b.p.reached(s.sighting) {
 			pl.grade = stored
@@ -118,7 +119,7 @@ func (b *batch) findPlaces() []place {
 }
 
 func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
-	pl := place{sent: s.sent.First.Time, at: a.At.Time, retry: b.isRetryAnswer(s, a)}
+	pl := place{sent: s.sent.First.Time, created: created(s.sent.Batch), at: a.At.Time, retry: b.isRetryAnswer(s, a)}
 	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1}
 	switch {
 	case a.ErrorCode == 0:

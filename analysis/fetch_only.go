@@ -71,14 +71,16 @@ func (c *chains) sameTimestamp(a, b entry) bool {
 // createdApart reports whether the headers of two batches show that their records were created at different times. A broker that
 // writes its own time into a batch leaves the base timestamp alone, unless it builds the batch anew.
 func createdApart(a, b *batch) bool {
-	x, known := a.created()
-	y, known2 := b.created()
-	return known && known2 && x != y && a.count() == b.count()
+	x, y := created(a.info), created(b.info)
+	return x >= 0 && y >= 0 && x != y && a.count() == b.count()
 }
 
-// created returns when the client created the first record of the batch, in ms.
-func (b *batch) created() (int64, bool) {
-	return b.info.BaseTimestamp, b.info.BaseTimestamp >= 0 && (!b.info.LogAppendTime() || b.info.BaseTimestamp != b.info.MaxTimestamp)
+// created returns when the client created the first record of a batch, in ms; -1 unknown.
+func created(b *kafka.Batch) int64 {
+	if b.LogAppendTime() && b.BaseTimestamp == b.MaxTimestamp {
+		return -1
+	}
+	return b.BaseTimestamp
 }
 
 // fetchedCause tells the cause of a pair that the log shows, "" for none.
@@ -134,9 +136,8 @@ func (b *batch) copiedFrom(f *batch) bool {
 func (c *chains) wholeAgain(first, later entry) bool {
 	f, l := first.b, later.b
 	if c.p.timestamps == logAppendTime {
-		x, known := f.created()
-		y, known2 := l.created()
-		return known && known2 && x == y && len(f.records) == len(l.records) && sameRecords(f.records, l.records, false)
+		at := created(f.info)
+		return at >= 0 && at == created(l.info) && len(f.records) == len(l.records) && sameRecords(f.records, l.records, false)
 	}
 	if !wholeEqual(f, l) {
 		return false

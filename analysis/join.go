@@ -165,17 +165,14 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 		return all
 	}
 	taken := make([]bool, len(all))
-	for _, b := range p.batches {
-		if len(b.views) > 0 || b.named() || b.allRefused() {
-			continue
-		}
+	claim := func(b *batch) {
 		if i := p.sameBytes(all, taken, byCRC[b.info.CRC], b); i >= 0 {
 			taken[i] = true
 			b.see(all[i], all[i].batch.BaseOffset)
-			continue
+			return
 		}
 		if len(b.records) == 0 {
-			continue
+			return
 		}
 		for _, first := range byContent[b.records[0].Content] {
 			if run := p.run(all, taken, first, b); run > 0 {
@@ -183,9 +180,22 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 					taken[i] = true
 					b.see(all[i], all[first].batch.BaseOffset)
 				}
-				break
+				return
 			}
 		}
+	}
+	var refused []*batch
+	for _, b := range p.batches {
+		switch {
+		case len(b.views) > 0 || b.named():
+		case b.allRefused():
+			refused = append(refused, b)
+		default:
+			claim(b)
+		}
+	}
+	for _, b := range refused {
+		claim(b) // some brokers answer an error without an offset to what they store in the end
 	}
 	var rest []*sighting
 	for i, s := range all {

@@ -201,6 +201,40 @@ func TestOnceWrong(t *testing.T) {
 			counts: `appended 3, epoch_bumps 1`,
 		},
 		{
+			name:    "an error without an offset, and the log has both: the broker stored it in the end",
+			history: `p1 > t/0 -:a; p1 < 7; p1 > t/0 -:a; p1 < =11; r1 fetch t/0 hw=12 10=-:a 11=-:a`,
+			want:    `confirmed blind-retry t/0 10>11`,
+			counts:  `appended 1, rejected 1`,
+		},
+		{
+			name: "an open transaction of a process that died; the next one begins with another id of both kinds",
+			history: `p1 init 7/0 txn=x; p1 > t/0 7/0/0:ab%txn txn=x; @300 p1 rst
+				@5000 p1' init 8/0 txn=y; p1' > t/0 8/0/0:ab%txn txn=y; p1' < =12; p1' end 8/0 commit; p1' ended -`,
+			counts: `appended 1`,
+		},
+		{
+			name: "twin: without transactions both stand",
+			history: `p1 init 7/0; p1 > t/0 7/0/0:ab; @300 p1 rst
+				@5000 p1' init 8/0; p1' > t/0 8/0/0:ab; p1' < =12`,
+			want:   `possible new-producer-id t/0 ?>12 ?>13 7/0>8/0 by connection-lost on t/0`,
+			counts: `appended 1`,
+		},
+		{
+			name:    "sequences from 0 again in one epoch, constant content",
+			history: `p1 > t/0 7/0/0:a; p1 < =10; p1 > t/0 7/0/1:a!; p1 < =11; @900 p1 > t/0 7/0/0:a!; p1 < =12`,
+			counts:  `appended 3`,
+		},
+		{
+			name:    "the same at a reader",
+			history: `r1 fetch t/0 hw=12 10=7/0/0:a 11=7/0/1:a!; @900 r1 fetch t/0 hw=13 12=7/0/0:a!`,
+		},
+		{
+			name:    "twin: the very same batch",
+			history: `p1 > t/0 7/0/0:a; p1 < =10; p1 > t/0 7/0/1:a!; p1 < =11; @900 p1 > t/0 7/0/0:a; p1 < =12`,
+			want:    `confirmed broker-dedup-failure t/0 10>12`,
+			counts:  `appended 3`,
+		},
+		{
 			name:    "messages of an old format, one by one: two equal ones may be of one set",
 			history: `r1 fetch t/0 hw=12 10=-:a%m1 11=-:a%m1`,
 		},

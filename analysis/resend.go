@@ -21,6 +21,7 @@ func (c *chains) resends() {
 			c.matchWhole(l)
 		}
 	}
+	c.timelessRetries()
 }
 
 // ghostsOf reports whether batches of the same producer were seen in the log but not on their way to it.

@@ -67,6 +67,7 @@ func (c *chains) judgeChain(root *node) (duplicate, bool) {
 	if later <= 0 {
 		return d, false
 	}
+	d.copies, later = c.committedBefore(d.copies, later)
 	d.copies = c.standing(d.copies[:later+1], &d)
 	if len(d.copies) < 2 {
 		return d, false
@@ -145,6 +146,19 @@ func (c *chains) standing(copies []copyOf, d *duplicate) []copyOf {
 	return append(kept, last)
 }
 
+// committedBefore drops the copies of open transactions that came before a copy of another producer: who begins anew with another
+// producer id has not committed, and the coordinator aborts what is left.
+func (c *chains) committedBefore(copies []copyOf, later int) ([]copyOf, int) {
+	last := copies[later].b
+	var kept []copyOf
+	for _, one := range copies[:later] {
+		if !one.b.info.Transactional() || one.b.id.producer == last.id.producer || c.outcome(one.b, one.fate) == committed {
+			kept = append(kept, one)
+		}
+	}
+	return append(kept, copies[later]), len(kept)
+}
+
 // weigh keeps the copies that carry the verdict and gives it: two that cannot be undone, else two that were appended, else
 // the first one of unknown fate.
 func weigh(copies []copyOf) ([]copyOf, Verdict) {
@@ -169,9 +183,7 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 	if !b.info.Transactional() {
 		return false
 	}
-	pr := c.producers.get(b.p.cluster, b.id.producer)
-	here := func(m marker) bool { return m.partition == c.p.number && c.p.isTopic(m.topic) }
-	switch pr.outcomeOf(b.id.epoch, here, f.offset, b.first.Time, len(b.sends) > 0) {
+	switch c.outcome(b, f) {
 	case committed:
 		return false
 	case aborted:
@@ -182,7 +194,13 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 			return true
 		}
 	}
-	return pr.top > b.id.epoch
+	return c.producers.get(b.p.cluster, b.id.producer).top > b.id.epoch
+}
+
+// outcome tells how the transaction of a batch ended.
+func (c *chains) outcome(b *batch, f fate) outcome {
+	here := func(m marker) bool { return m.partition == c.p.number && c.p.isTopic(m.topic) }
+	return c.producers.get(b.p.cluster, b.id.producer).outcomeOf(b.id.epoch, here, f.offset, b.first.Time, len(b.sends) > 0)
 }
 
 func (p *partition) isTopic(t kafka.Topic) bool {
