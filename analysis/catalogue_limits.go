@@ -265,6 +265,16 @@ var messageLimitEntries = []Entry{
 		Example: "The capture begins between a Produce request and its answer.",
 	},
 	{
+		Code: "asked-for-not-seen", Class: ClassLimit, Since: firstRelease,
+		Title:   "No batch was seen of the topic, partition or producer that was asked for",
+		Effect:  "all that was asked for: whether its records stand twice cannot be said",
+		Meaning: "--topic, --partition and --producer-id narrow a report. Batches of others are in the capture, and not one of what was named, so the report is inconclusive and not clean.",
+		Causes:  []string{"a name that is written in another way: topics are told apart by case", "a topic that the capture knows by its id only: topic-id-unresolved", "a capture from another host or time"},
+		Next:    []string{"scan without these options: findings, producers and limits name what there is"},
+		Similar: []string{"a topic with batches and no finding: that report is clean"},
+		Example: "--topic order, where the topic is called orders.",
+	},
+	{
 		Code: "topic-id-unresolved", Class: ClassLimit, Since: firstRelease,
 		Title:   "Topics known by their id only",
 		Effect:  "the names of these topics; where a name and an id are one topic, its copies may not be brought together",

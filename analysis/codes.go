@@ -24,6 +24,8 @@ const (
 const (
 	// LimitWindowEvicted: history was dropped to keep memory bounded.
 	LimitWindowEvicted pcap.Code = "window-evicted"
+	// LimitNotSeen: no batch was seen of the topic, partition or producer that a report was narrowed to.
+	LimitNotSeen pcap.Code = "asked-for-not-seen"
 	// LimitTopicUnresolved: topics are known by id only; their names were in no message.
 	LimitTopicUnresolved pcap.Code = "topic-id-unresolved"
 )

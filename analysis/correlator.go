@@ -121,6 +121,7 @@ func (c *Correlator) Finish() *Result {
 		Counts:    counts,
 		Producers: c.producers.list(),
 		Repeats:   j.repeats,
+		Places:    c.places(),
 	}
 }
 
@@ -137,7 +138,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 		return
 	}
 	h.sends = append(h.sends, s)
-	h.watch(o.Batch)
+	h.watch()
 	if o.Acks != 0 {
 		c.requests[o.Request] = append(c.requests[o.Request], s)
 		l.asked(o.Request, func(old *kafka.Request) { delete(c.requests, old) })

@@ -32,9 +32,9 @@ type history struct {
 	cost      int64
 	seen      pcap.Timestamp // the last observation
 
-	troubled     bool     // something went wrong here: a batch may be sent again
-	changed      bool     // since alerts were last looked for
-	lastProducer identity // of the last batch sent, without sequences
+	troubled bool // something went wrong here: a batch may be sent again
+	changed  bool // since alerts were last looked for
+	batches  bool // some were seen, though they may have been dropped
 }
 
 // forgotten is a range of the log that is known to hold something, though no longer what.
@@ -137,6 +137,7 @@ func (h *history) mark(m highWatermark) {
 // sight keeps a fetched batch and returns what it adds to the history, in bytes; 0 for one that was seen before.
 func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) (added int64) {
 	b := o.Batch
+	h.batches = true
 	rivals := 0
 	s := h.stored[b.BaseOffset]
 	for ; s != nil && !sameStored(s.batch, b); s = s.rival {

@@ -27,6 +27,7 @@ type Result struct {
 	Producers []Producer
 	Repeats   []ApplicationRepeat // where application_repeats were counted, the most first
 	Notes     []NoteCount         // oddities and limits, sorted by code
+	Places    []Place             // of which batches were seen
 }
 
 // Verdict returns the report's verdict over the findings of at least the given verdict.

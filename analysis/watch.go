@@ -250,4 +250,4 @@ func (w *watch) stands(at *looked, b *kafka.Batch, offset int64) {
 }
 
 // watch notes that something was sent.
-func (h *history) watch(*kafka.Batch) { h.changed = true }
+func (h *history) watch() { h.changed, h.batches = true, true }

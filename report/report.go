@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/kdupscan/kdupscan/analysis"
 	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
 )
 
 // Options say what of a result is written, and how.
@@ -93,6 +95,7 @@ type view struct {
 	Options
 	*analysis.Result
 	verdict  analysis.ReportVerdict
+	unseen   bool // not one batch of what was asked for
 	findings []*analysis.Finding
 	captures []string // names, distinct
 	hashKey  []byte   // of payload hashes
@@ -116,7 +119,41 @@ func newView(r *analysis.Result, o Options) *view {
 		}
 	}
 	v.verdict = kept.Verdict(v.MinVerdict)
+	if v.verdict == analysis.Clean && !o.seenIn(r) {
+		v.verdict, v.unseen = analysis.Inconclusive, true
+		narrowed := *r
+		narrowed.Notes = withNote(r.Notes, analysis.LimitNotSeen)
+		v.Result = &narrowed
+	}
 	return v
+}
+
+// seenIn reports whether a batch was seen of what the options narrow a report to.
+func (o *Options) seenIn(r *analysis.Result) bool {
+	place := o.Topic == "" && o.Partition == nil || slices.ContainsFunc(r.Places, func(p analysis.Place) bool { return o.wantsPlace(p.Topic, p.Partition) })
+	producer := o.ProducerID == nil || slices.ContainsFunc(r.Producers, func(p analysis.Producer) bool { return p.ProducerID == *o.ProducerID })
+	return place && producer
+}
+
+// withNote returns the notes with one more, which has no place.
+func withNote(all []analysis.NoteCount, code pcap.Code) []analysis.NoteCount {
+	i, _ := slices.BinarySearchFunc(all, code, func(n analysis.NoteCount, c pcap.Code) int { return cmp.Compare(n.Code, c) })
+	return slices.Insert(slices.Clone(all), i, analysis.NoteCount{Code: code, Count: 1})
+}
+
+// askedFor words what the options narrow a report to.
+func (o *Options) askedFor() string {
+	var parts []string
+	if o.Topic != "" {
+		parts = append(parts, "topic "+name(o.Topic))
+	}
+	if o.Partition != nil {
+		parts = append(parts, fmt.Sprintf("partition %d", *o.Partition))
+	}
+	if o.ProducerID != nil {
+		parts = append(parts, fmt.Sprintf("producer id %d", *o.ProducerID))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // wants reports whether f passes the options that narrow a report. A misrouted batch has a topic and partition per copy:

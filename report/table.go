@@ -51,6 +51,8 @@ func (v *view) writeTitle(b *bytes.Buffer, title string) {
 // headline is the verdict of the report in one sentence.
 func (v *view) headline() string {
 	switch {
+	case v.unseen:
+		return fmt.Sprintf("Inconclusive: no batch of what was asked for was seen (%s), so nothing can be said about it.", v.askedFor())
 	case v.verdict == analysis.Inconclusive:
 		return "Inconclusive: not one Produce or Fetch batch could be decoded, so nothing can be said about duplicates."
 	case v.verdict == analysis.Clean && len(v.Findings) > 0:
