@@ -21,7 +21,7 @@ const (
 
 // keptShare is the part of the budget, in percent, that is left after history was dropped. The smaller it is, the less often
 // all of it has to be judged; the larger, the farther back a first copy is remembered.
-const keptShare = 50
+const keptShare = 40
 
 const (
 	maxMarks   = 4096    // high watermarks per history: a coarser series says less, nothing wrong
