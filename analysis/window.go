@@ -77,83 +77,6 @@ func (c *Correlator) used(cost int64) {
 	}
 }
 
-// evict judges the history and drops the oldest part of it. Findings all of whose batches are in that part are settled. What
-// may still become a finding stays: batches whose fate is open, and the batches of findings with a newer copy, unless even
-// those alone are too many.
-func (c *Correlator) evict() {
-	j := newJudgement(c)
-	j.run()
-	cutoff, last := c.cutoff()
-	open := map[int64]bool{} // arrivals that stay
-	for _, f := range j.found {
-		if f.newest() < cutoff {
-			c.window.settle(f)
-			f.eachBatch(func(b *batch) { b.settled = true })
-		} else {
-			f.eachBatch(func(b *batch) { b.keep(open) })
-		}
-	}
-	for _, p := range j.partitions {
-		for _, b := range p.batches {
-			if b.mayHaveCopies() || b.spans(cutoff) {
-				b.keep(open)
-			}
-		}
-	}
-	if c.costOf(open, cutoff) > c.window.budget/4 {
-		clear(open) // so much that waits for an answer for ever
-	}
-	j.countDropped(&c.window, cutoff, open)
-	dropped := c.drop(cutoff, open)
-	c.producers.prune(cutoff)
-	for l, state := range c.links {
-		if !state.closed.IsZero() && state.closed.Time < cutoff {
-			delete(c.links, l)
-		}
-	}
-	c.dropEmpty(cutoff)
-	c.window.used = c.cost()
-	c.window.next = max(c.window.budget, c.window.used+c.window.budget/4)
-	c.options.Note(pcap.Note{Code: LimitWindowEvicted, At: pcap.Ref{Time: last}, Count: int64(dropped)})
-}
-
-// mayHaveCopies reports whether a batch waits for an OK that may still turn into a resend.
-func (b *batch) mayHaveCopies() bool {
-	return len(b.sends) > 0 && !b.hasSeenOK && !b.settled && b.fate().grade != gone
-}
-
-// spans reports whether something of the batch was seen before a time and something behind it.
-func (b *batch) spans(t pcap.Timestamp) bool { return b.first.Time < t && b.last() >= t }
-
-// last returns when anything of the batch was last seen for the first time.
-func (b *batch) last() pcap.Timestamp {
-	at := b.first.Time
-	for _, s := range b.sends {
-		for _, leg := range s.all() {
-			at = max(at, leg.at)
-		}
-	}
-	for _, v := range b.views {
-		at = max(at, v.at)
-	}
-	return at
-}
-
-// keep marks all that a batch was made of.
-func (b *batch) keep(open map[int64]bool) {
-	for _, s := range b.sends {
-		for _, leg := range s.all() {
-			open[leg.order] = true
-		}
-	}
-	for _, v := range b.views {
-		open[v.order] = true
-		for _, twin := range v.twins {
-			open[twin] = true
-		}
-	}
-}
-
 // cutoff returns the time before which history has to go, and that of the newest history. It looks at a histogram of the costs
 // over time.
 func (c *Correlator) cutoff() (cutoff, last pcap.Timestamp) {
@@ -173,24 +96,6 @@ func (c *Correlator) cutoff() (cutoff, last pcap.Timestamp) {
 		cutoff += width
 	}
 	return cutoff, last
-}
-
-// costOf returns what of the kept arrivals is older than the cutoff.
-func (c *Correlator) costOf(kept map[int64]bool, cutoff pcap.Timestamp) int64 {
-	var sum int64
-	for _, h := range c.inOrder {
-		for _, s := range h.sends {
-			if s.at < cutoff && kept[s.order] {
-				sum += s.cost
-			}
-		}
-		for _, s := range h.sightings {
-			if s.at < cutoff && kept[s.order] {
-				sum += s.cost
-			}
-		}
-	}
-	return sum
 }
 
 func (c *Correlator) cost() int64 {
@@ -220,97 +125,12 @@ func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {
 	}
 }
 
-func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
-	dropped := 0
-	for _, h := range c.inOrder {
-		dropped += h.drop(cutoff, open)
-	}
-	return dropped
-}
-
-// drop forgets what is older than the cutoff and not to be kept, and returns how many batches that were.
-func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
-	before := len(h.sends) + len(h.sightings)
-	h.cost = 0
-	clear(h.answered)
-	h.sends = slices.DeleteFunc(h.sends, func(s *send) bool {
-		a := s.answer
-		placed := a != nil && a.ErrorCode == 0 && a.BaseOffset >= 0
-		stays := s.at >= cutoff || open[s.order]
-		switch {
-		case stays:
-			h.cost += s.cost
-			if placed {
-				h.answered[a.BaseOffset] = s
-			}
-		case placed:
-			h.forget(a.BaseOffset, a.BaseOffset+int64(s.sent.Batch.LastOffsetDelta)+1, a.At.Time)
-		}
-		return !stays
-	})
-	h.torn = slices.DeleteFunc(h.torn, func(s *send) bool { return s.at < cutoff })
-	h.troubled = h.troubled && slices.ContainsFunc(h.sends, func(s *send) bool { return open[s.order] })
-	clear(h.stored)
-	h.sightings = slices.DeleteFunc(h.sightings, func(s *sighting) bool {
-		base := s.batch.BaseOffset
-		if s.at < cutoff && !open[s.order] {
-			h.forget(base, s.batch.LastOffset()+1, s.at)
-			return true
-		}
-		h.cost += s.cost
-		s.rival, h.stored[base] = h.stored[base], s
-		return false
-	})
-	return before - len(h.sends) - len(h.sightings)
-}
-
-// maxHistories is from how many histories on those are let go of that hold no batch any more. Until then they still know of leaders
-// and high watermarks.
-const maxHistories = 1 << 16
-
-// dropEmpty lets go of histories of which nothing is left.
-func (c *Correlator) dropEmpty(cutoff pcap.Timestamp) {
-	if len(c.inOrder) < maxHistories {
-		return
-	}
-	c.inOrder = slices.DeleteFunc(c.inOrder, func(h *history) bool {
-		if len(h.sends)+len(h.torn)+len(h.sightings)+len(h.forgotten) > 0 || h.seen >= cutoff {
-			return false
-		}
-		delete(c.histories, h.key)
-		return true
-	})
-}
-
 // newest returns the last n elements, in memory of their own when that is less than there were.
 func newest[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
 	}
 	return slices.Clone(all[len(all)-n:])
-}
-
-// countDropped adds to the window's counts what the dropped history would have counted.
-func (j *judgement) countDropped(w *window, cutoff pcap.Timestamp, open map[int64]bool) {
-	goes := func(b *batch) bool {
-		return len(b.sends) > 0 && b.last() < cutoff && !open[b.sends[0].order]
-	}
-	for _, p := range j.partitions {
-		if p.internal() {
-			continue
-		}
-		for _, b := range p.batches {
-			if goes(b) {
-				j.countAnswers(b)
-			}
-		}
-		n := p.chains.repeatsAmong(goes)
-		j.counts.ApplicationRepeats += n
-		if n > 0 {
-			w.repeats = append(w.repeats, ApplicationRepeat{p.topic, p.number, n})
-		}
-	}
-	w.counts.add(j.counts)
 }
 
 func (c *Counts) add(o Counts) {
