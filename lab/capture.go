@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"syscall"
 	"time"
 
@@ -18,18 +19,19 @@ import (
 type capture struct {
 	cmd    *exec.Cmd
 	file   string
+	port   int
 	stderr bytes.Buffer
 	ended  chan struct{}
 }
 
 // startCapture returns once packets are being recorded.
-func startCapture(ctx context.Context, device, file string) (*capture, error) {
+func startCapture(ctx context.Context, device string, port int, file string) (*capture, error) {
 	if err := os.RemoveAll(file); err != nil {
 		return nil, err
 	}
-	c := &capture{file: file, ended: make(chan struct{})}
+	c := &capture{file: file, port: port, ended: make(chan struct{})}
 	c.cmd = exec.Command("tcpdump", "-i", device, "-n", "-s", "0", "-B", "16384", "-U", "--immediate-mode", "-Z", "root", "-w", file,
-		fmt.Sprintf("port %d", cluster.ProxyPort))
+		fmt.Sprintf("port %d", port))
 	c.cmd.Stderr = &c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := c.cmd.Start(); err != nil {
@@ -46,12 +48,18 @@ func startCapture(ctx context.Context, device, file string) (*capture, error) {
 	return c, nil
 }
 
+// dropped is what tcpdump says at its end.
+var dropped = regexp.MustCompile(`(\d+) packets? dropped by kernel`)
+
 // stop ends the recording once all packets sent so far are in the file, and returns their number.
 func (c *capture) stop(ctx context.Context) (packets int, err error) {
 	err = c.mark(ctx, "end")
 	c.kill()
 	if err != nil {
 		return 0, err
+	}
+	if m := dropped.FindSubmatch(c.stderr.Bytes()); m != nil && string(m[1]) != "0" {
+		return 0, fmt.Errorf("%w: tcpdump lost %s packets on a busy machine", errNoFault, m[1])
 	}
 	data, err := os.ReadFile(c.file)
 	if err != nil {
@@ -74,7 +82,7 @@ func (c *capture) kill() {
 func (c *capture) mark(ctx context.Context, word string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	conn, err := net.Dial("udp", cluster.Proxy(cluster.Nodes[0]))
+	conn, err := net.Dial("udp", cluster.Address(cluster.Nodes[0], c.port))
 	if err != nil {
 		return err
 	}

@@ -21,16 +21,25 @@ type fault struct {
 	act   func(ctx context.Context, st *stage) error
 	seen  func(b *proxy.Batch) bool // some batch of the journal must be so, or the fault did not come about
 
-	count   int           // of rounds, where the usual number is too small
-	timeout time.Duration // of a request, where not the usual one
-	expiry  time.Duration // how long a record may wait for its acknowledgement, where not the client's default
-	tries   int           // attempts until the fault comes about; 0 is 3
+	count       int           // of rounds, where the usual number is too small
+	timeout     time.Duration // of a request, where not the usual one
+	expiry      time.Duration // how long a record may wait for its acknowledgement, where not the client's default
+	open        bool          // requests may lie in a socket at the end, to be appended or not: see truth.Truth.Open
+	oneInFlight bool          // the producer waits for each answer before it sends the next request
+
+	tries int // attempts until the fault comes about; 0 is 3
 }
 
 func (f *fault) attempts() int { return max(f.tries, 3) }
 
 // options are the client's own names for what the fault asks of the producer.
 func (f *fault) options(c clients.Client) map[string]string {
+	if c.IsGo() { // they have one request in flight without idempotence anyhow
+		return nil
+	}
+	if f.oneInFlight {
+		return map[string]string{"max.in.flight.requests.per.connection": "1"}
+	}
 	if f.expiry == 0 {
 		return nil
 	}

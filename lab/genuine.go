@@ -174,7 +174,7 @@ func pauseLeader(d time.Duration) func(context.Context, *stage) error {
 }
 
 var leaderPaused = &fault{
-	name: "leader stopped longer than the request timeout", topic: "meters", count: 60,
+	name: "leader stopped longer than the request timeout", topic: "meters", count: 60, open: true,
 	about: "One broker is stopped for three seconds, requests time out after one. It leads partition 0 and stays its leader: when it goes on, it finds the old requests in its sockets. Batches of partition 1 wait for it as a follower.",
 	seen:  unanswered,
 	act:   pauseLeader(cluster.SessionTimeout / 2),

@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kdupscan/kdupscan/lab/cluster"
 	"github.com/kdupscan/kdupscan/lab/truth"
 )
 
@@ -31,9 +30,10 @@ type live struct {
 }
 
 // startLive returns once kdupscan captures.
-func startLive(ctx context.Context, program, device string) (*live, error) {
+func startLive(ctx context.Context, program, device string, port int, keyLogs []string) (*live, error) {
 	l := &live{ended: make(chan struct{})}
-	l.cmd = exec.Command(program, "live", "-i", device, "--filter", fmt.Sprintf("port %d", cluster.ProxyPort), "--output", "json", "--metrics", liveMetrics)
+	args := []string{"live", "-i", device, "--filter", fmt.Sprintf("port %d", port), "--output", "json", "--metrics", liveMetrics, "--payloads"}
+	l.cmd = exec.Command(program, append(args, keyLogFlags(keyLogs)...)...)
 	l.cmd.Stdout, l.cmd.Stderr = &l.stdout, &l.stderr
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := l.cmd.Start(); err != nil {
@@ -48,6 +48,13 @@ func startLive(ctx context.Context, program, device string) (*live, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+func keyLogFlags(files []string) (flags []string) {
+	for _, f := range files {
+		flags = append(flags, "--keylog", f)
+	}
+	return flags
 }
 
 func (l *live) kill() {
@@ -114,6 +121,9 @@ func (l *live) stop(ctx context.Context, packets int) (*truth.Report, error) {
 	var exit *exec.ExitError
 	if l.err != nil && (!errors.As(l.err, &exit) || exit.ExitCode() != 1) {
 		return nil, fmt.Errorf("kdupscan live: %w\n%s", l.err, l.stderr.Bytes())
+	}
+	if err := revealing(l.stdout.Bytes(), l.stderr.Bytes()); err != nil {
+		return nil, err
 	}
 	r := &truth.Report{}
 	if err := json.Unmarshal(l.stdout.Bytes(), r); err != nil {

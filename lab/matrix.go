@@ -42,12 +42,36 @@ How many records stand twice, and why. Each client sends 80 records or more to t
 		worded[row.fault] = true
 		fmt.Fprintf(&b, "\n### %s\n%s\n\n", row.fault.name, row.fault.about)
 		for _, o := range done {
-			if o.scenario.fault == row.fault {
+			if o.scenario.seal == nil && o.scenario.fault == row.fault {
 				fmt.Fprintf(&b, "- %s, %s: %s\n", o.scenario.client.Name, o.scenario.mode, o)
 			}
 		}
 	}
+	writeSealed(&b, done)
 	return []byte(b.String())
+}
+
+// writeSealed words the scenarios inside TLS.
+func writeSealed(b *strings.Builder, done []*outcome) {
+	b.WriteString(`
+## Inside TLS
+The same with connections encrypted from the client to the broker. A relay that cannot read them passes them on; where the proxy has the keys, it
+ends the client's TLS and begins it anew. The suite is the one in the server's hello. kdupscan was given the key log that the table names,
+` + "`scan --keylog`" + ` and ` + "`live --keylog`" + `. The password of the client stood in no report.
+
+| suite | client | SASL | keys by | fault | in the log |
+|---|---|---|---|---|---|
+`)
+	for _, o := range done {
+		if s := o.scenario; s.seal != nil {
+			mechanism := s.seal.mechanism
+			if mechanism == "" {
+				mechanism = "–"
+			}
+			fmt.Fprintf(b, "| %s | %s, %s | %s | %s | %s | %s |\n", s.seal.suite.Name, s.client.Name, s.mode, mechanism, s.seal.keys, strings.TrimPrefix(s.fault.name, "TLS, "), o.log())
+		}
+	}
+	fmt.Fprintf(b, "\n\"%s\" inside TLS: %s\n", strings.TrimPrefix(cut.name, "TLS, "), cut.about)
 }
 
 // why is what the table shows, in words.
@@ -83,7 +107,7 @@ func clientNames(done []*outcome) (names []string) {
 
 func find(done []*outcome, f *fault, m mode, client string) *outcome {
 	for _, o := range done {
-		if o.scenario.fault == f && o.scenario.mode == m && o.scenario.client.Name == client {
+		if o.scenario.seal == nil && o.scenario.fault == f && o.scenario.mode == m && o.scenario.client.Name == client {
 			return o
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kdupscan/kdupscan/lab/clients"
+	"github.com/kdupscan/kdupscan/lab/cluster"
 	"github.com/kdupscan/kdupscan/lab/truth"
 )
 
@@ -36,6 +37,7 @@ type scenario struct {
 	mode   mode
 	fault  *fault
 	want   string
+	seal   *seal // nil: connections are plain
 }
 
 // table has a row for each fault and mode. Its columns are the clients: librdkafka 2.6.1, librdkafka 2.11.1, Java, franz-go,
@@ -69,20 +71,27 @@ var table = []struct {
 	{brokerKilled, idempotent, [5]string{once, skip, once, skip, skip}},
 }
 
-// scenarios are the cells of the table.
+// scenarios are the cells of the table, and those inside TLS.
 func scenarios(p clients.Programs) (all []scenario) {
 	columns := []clients.Client{p.Librdkafka261, p.Librdkafka2111, p.Java, p.FranzGo, p.Sarama}
 	for _, row := range table {
 		for i, want := range row.want {
 			if want != skip {
-				all = append(all, scenario{columns[i], row.mode, row.fault, want})
+				all = append(all, scenario{client: columns[i], mode: row.mode, fault: row.fault, want: want})
 			}
 		}
 	}
-	return all
+	return append(all, sealed(p)...)
 }
 
 func (s scenario) name() string {
+	if s.seal != nil {
+		words := []string{s.client.Name, string(s.mode), s.seal.suite.Name}
+		if s.seal.mechanism != "" {
+			words = append(words, "SASL "+s.seal.mechanism)
+		}
+		return fmt.Sprintf("%s, keys by %s: %s", strings.Join(words, ", "), s.seal.keys, s.fault.name)
+	}
 	return fmt.Sprintf("%s, %s: %s", s.client.Name, s.mode, s.fault.name)
 }
 
@@ -92,7 +101,7 @@ func (s scenario) file() string {
 		switch {
 		case r == ' ':
 			return '-'
-		case r == ',' || r == ':':
+		case r == ',' || r == ':' || r == '\'':
 			return -1
 		default:
 			return r
@@ -108,10 +117,30 @@ func (s scenario) device() string {
 	return "lo"
 }
 
+// port is that of the clients' side.
+func (s scenario) port() int {
+	switch {
+	case s.seal == nil:
+		return cluster.ProxyPort
+	case s.seal.mechanism == "":
+		return cluster.TLSPort
+	default:
+		return cluster.SASLPort
+	}
+}
+
+// brokers are the addresses that clients begin with.
+func (s scenario) brokers() (all []string) {
+	for _, node := range cluster.Nodes {
+		all = append(all, cluster.Address(node, s.port()))
+	}
+	return all
+}
+
 // workload is what the producer sends.
-func (s scenario) workload(topic string) clients.Workload {
+func (s scenario) workload(st *stage) clients.Workload {
 	w := clients.Workload{
-		Topic: topic, ClientID: "writer", Partitions: 2, Count: 40, Pause: 40 * time.Millisecond, Timeout: time.Second,
+		Topic: st.topic, Security: st.security, ClientID: "writer", Partitions: 2, Count: 40, Pause: 40 * time.Millisecond, Timeout: time.Second,
 		Idempotent: s.mode != plain, Options: s.fault.options(s.client),
 	}
 	if s.mode == transactional {

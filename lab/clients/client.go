@@ -18,6 +18,7 @@ type Client struct {
 	Name    string // as in the report of the lab: "librdkafka 2.6.1"
 	Codec   string // none, gzip, snappy, lz4 or zstd: a different one for each client
 	Command []string
+	secure  func(s *Security, dir string) (words, env []string, err error) // dir is for files that it needs
 }
 
 // Workload is what a producer sends, and how.
@@ -32,6 +33,7 @@ type Workload struct {
 	Idempotent      bool
 	Transaction     int               // rounds in one; 0: none
 	Options         map[string]string // of the library
+	Security        *Security         // nil: plain connections
 }
 
 // Programs are the producers' programs, built by Build.
@@ -42,14 +44,17 @@ type Programs struct {
 // All are the producers; those that are built stand in dir, and jars has the Java client.
 func All(dir, jars string) Programs {
 	return Programs{
-		Librdkafka261:  Client{"librdkafka 2.6.1", "none", []string{filepath.Join(dir, "librdkafka-2.6.1")}},
-		Librdkafka2111: Client{"librdkafka 2.11.1", "zstd", []string{filepath.Join(dir, "librdkafka-2.11.1")}},
+		Librdkafka261:  Client{"librdkafka 2.6.1", "none", []string{filepath.Join(dir, "librdkafka-2.6.1")}, secureLibrdkafka},
+		Librdkafka2111: Client{"librdkafka 2.11.1", "zstd", []string{filepath.Join(dir, "librdkafka-2.11.1")}, secureLibrdkafka},
 		Java: Client{"Java 4.3.1", "snappy", []string{"java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-			"-cp", dir + ":" + filepath.Join(jars, "*"), "Producer"}},
-		FranzGo: Client{"franz-go 1.22.3", "lz4", []string{"/proc/self/exe", "produce", "franz-go"}},
-		Sarama:  Client{"sarama 1.61.1", "gzip", []string{"/proc/self/exe", "produce", "sarama"}},
+			"-cp", dir + ":" + filepath.Join(jars, "*"), "Producer"}, secureJava},
+		FranzGo: Client{"franz-go 1.22.3", "lz4", []string{"/proc/self/exe", "produce", "franz-go"}, secureGo},
+		Sarama:  Client{"sarama 1.61.1", "gzip", []string{"/proc/self/exe", "produce", "sarama"}, secureGo},
 	}
 }
+
+// IsGo reports whether the client has its TLS of Go's library.
+func (c Client) IsGo() bool { return c.Command[0] == "/proc/self/exe" }
 
 // Build builds the producers from the lab's sources into dir.
 func Build(ctx context.Context, sources, dir, jars string) (Programs, error) {
@@ -77,8 +82,8 @@ type Running struct {
 	err    error
 }
 
-// Start starts the producer. It is killed at the end of ctx.
-func (c Client) Start(ctx context.Context, brokers []string, w Workload) (*Running, error) {
+// Start starts the producer, which may need files in dir. It is killed at the end of ctx.
+func (c Client) Start(ctx context.Context, dir string, brokers []string, w Workload) (*Running, error) {
 	acks := w.Acks
 	if acks == "" {
 		acks = "all"
@@ -92,7 +97,16 @@ func (c Client) Start(ctx context.Context, brokers []string, w Workload) (*Runni
 	for name, value := range w.Options {
 		words = append(words, "x."+name+"="+value)
 	}
+	env := os.Environ()
+	if w.Security != nil {
+		secure, set, err := c.secure(w.Security, dir)
+		if err != nil {
+			return nil, err
+		}
+		words, env = append(words, secure...), append(env, set...)
+	}
 	r := &Running{cmd: exec.CommandContext(ctx, c.Command[0], words...), done: make(chan struct{})}
+	r.cmd.Env = env
 	r.cmd.Stdout, r.cmd.Stderr = &r.output, &r.output
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := r.cmd.Start(); err != nil {

@@ -29,7 +29,11 @@ func produceFranzGo(brokers []string, w Workload) (acknowledged, failed int, err
 	if w.Transaction > 0 {
 		options = append(options, kgo.TransactionalID(w.ClientID))
 	}
-	client, err := kgo.NewClient(options...)
+	secure, err := w.Security.franzGo()
+	if err != nil {
+		return 0, 0, err
+	}
+	client, err := kgo.NewClient(append(options, secure...)...)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -84,10 +88,15 @@ func transactionsFranzGo(client *kgo.Client, w Workload, round func(int)) error 
 
 // Read reads a topic through the proxy until it has seen every partition up to the given end (the offset after the last
 // record wanted), aborted transactions left out.
-func Read(ctx context.Context, brokers []string, topic string, ends map[int32]int64) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ClientID("reader"), kgo.ConsumeTopics(topic),
+func Read(ctx context.Context, brokers []string, topic string, ends map[int32]int64, security *Security) error {
+	options, err := security.franzGo()
+	if err != nil {
+		return err
+	}
+	options = append(options, kgo.SeedBrokers(brokers...), kgo.ClientID("reader"), kgo.ConsumeTopics(topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(500*time.Millisecond),
 		kgo.KeepControlRecords())
+	client, err := kgo.NewClient(options...)
 	if err != nil {
 		return err
 	}

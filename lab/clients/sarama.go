@@ -25,6 +25,9 @@ func produceSarama(brokers []string, w Workload) (acknowledged, failed int, err 
 	if w.Transaction > 0 {
 		c.Producer.Transaction.ID = w.ClientID
 	}
+	if err := secureSarama(c, w.Security); err != nil {
+		return 0, 0, err
+	}
 	p, err := sarama.NewAsyncProducer(brokers, c)
 	if err != nil {
 		return 0, 0, err
@@ -44,6 +47,20 @@ func produceSarama(brokers []string, w Workload) (acknowledged, failed int, err 
 	p.AsyncClose()
 	counted.Wait()
 	return acknowledged, failed, err
+}
+
+// secureSarama sets TLS, and SASL PLAIN: for SCRAM sarama needs a library beside it.
+func secureSarama(c *sarama.Config, s *Security) (err error) {
+	if s == nil {
+		return nil
+	}
+	c.Net.TLS.Enable = true
+	if s.Mechanism != "" {
+		c.Net.SASL.Enable, c.Net.SASL.Mechanism = true, sarama.SASLMechanism(s.Mechanism)
+		c.Net.SASL.User, c.Net.SASL.Password = s.User, s.Password
+	}
+	c.Net.TLS.Config, err = s.Config()
+	return err
 }
 
 func roundsSarama(p sarama.AsyncProducer, w Workload) error {

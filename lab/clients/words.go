@@ -63,11 +63,36 @@ func parse(words []string) (brokers []string, w Workload, err error) {
 			w.Idempotent = value == "true"
 		case "transaction":
 			w.Transaction = number(value)
+		case "authority", "tls-version", "tls-suite", "mechanism", "user", "password", "keylog":
+			if w.Security == nil {
+				w.Security = &Security{}
+			}
+			w.Security.take(name, value, number)
 		default:
 			err = fmt.Errorf("unknown word %q", word)
 		}
 	}
 	return brokers, w, err
+}
+
+// take reads one of the words that secureGo writes.
+func (s *Security) take(name, value string, number func(string) int) {
+	switch name {
+	case "authority":
+		s.Authority = value
+	case "tls-version":
+		s.Suite.Version = uint16(number(value))
+	case "tls-suite":
+		s.Suite.ID = uint16(number(value))
+	case "mechanism":
+		s.Mechanism = value
+	case "user":
+		s.User = value
+	case "password":
+		s.Password = value
+	case "keylog":
+		s.KeyLog = value
+	}
 }
 
 func key(round int) []byte { return fmt.Appendf(nil, "k%d", round%7) }

@@ -14,11 +14,15 @@ import (
 
 // Ports of every node.
 const (
-	ProxyPort   = 9092
-	brokerPort  = 19092
-	directPort  = 29092
-	replicaPort = 9093
-	quorumPort  = 9095
+	ProxyPort      = 9092
+	brokerPort     = 19092
+	directPort     = 29092
+	replicaPort    = 9093
+	quorumPort     = 9095
+	TLSPort        = 9094
+	tlsBrokerPort  = 19094
+	SASLPort       = 9096
+	saslBrokerPort = 19096
 )
 
 // SessionTimeout is how long a broker may be silent before the controller takes its leaders away. A broker is paused for
@@ -87,7 +91,7 @@ func Start(ctx context.Context, dir, jars string) (*Cluster, error) {
 // portsAreFree says which port another program holds.
 func portsAreFree() error {
 	for _, node := range Nodes {
-		for _, port := range []int{ProxyPort, brokerPort, directPort, replicaPort, quorumPort} {
+		for _, port := range []int{ProxyPort, brokerPort, directPort, replicaPort, quorumPort, TLSPort, tlsBrokerPort, SASLPort, saslBrokerPort} {
 			l, err := net.Listen("tcp", Address(node, port))
 			if err != nil {
 				return fmt.Errorf("is another lab running? %w", err)
@@ -106,6 +110,7 @@ func (c *Cluster) launch(node int32) error {
 	}
 	defer out.Close()
 	cmd := exec.Command("java", "-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		AgentFlag(c.jars, c.keyLog(node)), c.SecurityFlag(),
 		"-cp", c.dir+":"+filepath.Join(c.jars, "*"), "kafka.Kafka", c.configuration(node))
 	cmd.Stdout, cmd.Stderr = out, out
 	// Own group: an interrupt at the terminal is the lab's to handle. Should the lab be killed, its brokers go with it.

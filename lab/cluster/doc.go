@@ -7,6 +7,7 @@
 //	29092  administration and reading of the log, past the proxy
 //	9093   replica fetches
 //	9095   the controllers' quorum
+//	9094   TLS, in front of 19094; 9096 TLS with SASL inside, in front of 19096. The brokers log the keys of these.
 //
 // Data is made anew at each Start. Only processes that this package started are signalled, by their id, and they die with
 // the lab. A Cluster is for one goroutine.

@@ -52,6 +52,9 @@ func (c *Cluster) format(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(c.dir, "simplelogger.properties"), []byte(logging), 0o644); err != nil {
 		return err
 	}
+	if err := c.prepareTLS(); err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	errs := make([]error, len(Nodes))
 	for i, node := range Nodes {
@@ -60,7 +63,8 @@ func (c *Cluster) format(ctx context.Context) error {
 		}
 		wg.Go(func() {
 			out, err := exec.CommandContext(ctx, "java", "-Xmx128m", "-cp", c.dir+":"+filepath.Join(c.jars, "*"),
-				"kafka.tools.StorageTool", "format", "-t", clusterID, "-c", c.configuration(node)).CombinedOutput()
+				"kafka.tools.StorageTool", "format", "-t", clusterID, "-c", c.configuration(node),
+				"--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%s]", User, Password)).CombinedOutput()
 			if err != nil {
 				errs[i] = fmt.Errorf("formatting node %d: %w\n%s", node, err, out)
 			}
@@ -85,11 +89,11 @@ func (c *Cluster) properties(node int32) string {
 		"process.roles=broker,controller",
 		fmt.Sprintf("node.id=%d", node),
 		"controller.quorum.voters=" + strings.Join(voters, ","),
-		fmt.Sprintf("listeners=CLIENT://%s,DIRECT://%s,REPLICA://%s,CONTROLLER://%s",
-			Broker(node), Address(node, directPort), Address(node, replicaPort), Address(node, quorumPort)),
-		fmt.Sprintf("advertised.listeners=CLIENT://%s,DIRECT://%s,REPLICA://%s",
-			Proxy(node), Address(node, directPort), Address(node, replicaPort)),
-		"listener.security.protocol.map=CLIENT:PLAINTEXT,DIRECT:PLAINTEXT,REPLICA:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		fmt.Sprintf("listeners=CLIENT://%s,DIRECT://%s,REPLICA://%s,CONTROLLER://%s,TLS://%s,SASLTLS://%s",
+			Broker(node), Address(node, directPort), Address(node, replicaPort), Address(node, quorumPort), TLSBroker(node, false), TLSBroker(node, true)),
+		fmt.Sprintf("advertised.listeners=CLIENT://%s,DIRECT://%s,REPLICA://%s,TLS://%s,SASLTLS://%s",
+			Proxy(node), Address(node, directPort), Address(node, replicaPort), TLSRelay(node, false), TLSRelay(node, true)),
+		"listener.security.protocol.map=CLIENT:PLAINTEXT,DIRECT:PLAINTEXT,REPLICA:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,SASLTLS:SASL_SSL",
 		"inter.broker.listener.name=REPLICA",
 		"controller.listener.names=CONTROLLER",
 		"log.dirs=" + filepath.Join(c.dir, fmt.Sprintf("data%d", node)),
@@ -110,5 +114,5 @@ func (c *Cluster) properties(node int32) string {
 		"log.cleaner.dedupe.buffer.size=16777216",
 		"log.segment.bytes=16777216",
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return strings.Join(append(lines, c.tlsProperties()...), "\n") + "\n"
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"net"
 	"sync"
 	"time"
@@ -10,8 +11,9 @@ import (
 
 // Route is where the proxy listens in place of a node, and where that node itself listens.
 type Route struct {
-	Node       int32
-	Listen, To string
+	Node           int32
+	Listen, To     string
+	Server, Client *tls.Config // of a Proxy that ends TLS at its clients' side, and begins it anew at the broker's; nil: none
 }
 
 // Proxy is a running proxy.
@@ -61,6 +63,9 @@ func (p *Proxy) accept(l net.Listener, r Route) {
 		if err != nil {
 			return
 		}
+		if r.Server != nil {
+			client = tls.Server(client, r.Server)
+		}
 		p.wg.Go(func() { p.serve(client, r) })
 	}
 }
@@ -93,7 +98,13 @@ func (p *Proxy) serve(client net.Conn, r Route) {
 	}
 	defer p.release(client)
 	broker, err := net.Dial("tcp", r.To)
-	if err != nil || !p.register(broker) {
+	if err != nil {
+		return
+	}
+	if r.Client != nil {
+		broker = tls.Client(broker, r.Client)
+	}
+	if !p.register(broker) {
 		return
 	}
 	defer p.release(broker)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/kdupscan/kdupscan/lab/cluster"
 )
@@ -13,8 +14,12 @@ import (
 func (t *Truth) Compare(r *Report) (differences []string) {
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
 	verdict := "clean"
-	if len(t.Duplicates) > 0 {
+	suspicions := t.suspicions(r)
+	switch {
+	case len(t.Duplicates) > 0:
 		verdict = "duplicates"
+	case len(suspicions) > 0:
+		verdict = "suspected"
 	}
 	if r.Verdict != verdict {
 		differ("verdict %s, the log says %s", r.Verdict, verdict)
@@ -37,6 +42,9 @@ func (t *Truth) Compare(r *Report) (differences []string) {
 		missing[d.String()] = true
 	}
 	for _, f := range r.Findings {
+		if suspicions[f.ID] {
+			continue
+		}
 		if f.Verdict != "confirmed" {
 			differ("%s is %s", f.ID, f.Verdict)
 		}
@@ -57,6 +65,25 @@ func (t *Truth) Compare(r *Report) (differences []string) {
 	}
 	slices.Sort(differences)
 	return differences
+}
+
+// suspicions are the findings, by id, that only say that a batch without an answer may have been appended, of those that
+// nobody can know about.
+func (t *Truth) suspicions(r *Report) map[string]bool {
+	all := make(map[string]bool)
+	for _, f := range r.Findings {
+		open := f.Verdict == "possible" && len(f.Copies) > 1
+		if open {
+			for _, b := range f.Copies[0].Batches {
+				crc, err := strconv.ParseUint(b.CRC, 0, 32)
+				open = open && err == nil && b.BaseOffset == nil && t.Open[uint32(crc)]
+			}
+		}
+		if open {
+			all[f.ID] = true
+		}
+	}
+	return all
 }
 
 // String has everything of a duplicate that a report has to say.

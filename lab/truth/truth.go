@@ -12,6 +12,7 @@ type Truth struct {
 	Log        []cluster.Batch
 	Duplicates []Duplicate // in order of partition and first offset
 	Counts     Counts
+	Open       map[uint32]bool // CRCs of batches that a broker may still append: a suspicion of them is no mistake
 }
 
 // Duplicate is one record that stands at several offsets.
@@ -144,6 +145,17 @@ func trigger(first, second *cluster.Batch, journal []proxy.Batch) *Trigger {
 	return nil
 }
 
+// Unanswered are the CRCs of batches without a producer id that got no answer.
+func Unanswered(journal []proxy.Batch) map[uint32]bool {
+	all := make(map[uint32]bool)
+	for _, b := range journal {
+		if !b.Answered && b.ProducerID < 0 {
+			all[b.CRC] = true
+		}
+	}
+	return all
+}
+
 // count counts the answers that clients were sent.
 func count(journal []proxy.Batch) (c Counts) {
 	type epoch struct {
@@ -168,4 +180,36 @@ func count(journal []proxy.Batch) (c Counts) {
 	}
 	c.EpochBumps = int64(len(epochs) - len(producers))
 	return c
+}
+
+// Acknowledged is the journal of a wire that nobody could read, of a producer with one request in flight or without a fault:
+// every batch of the log was sent once and acknowledged, save that those whose records were written again later got no answer.
+func Acknowledged(log []cluster.Batch) (journal []proxy.Batch) {
+	type record struct {
+		partition int32
+		value     string
+	}
+	last := make(map[record]int)
+	for i, b := range log {
+		for _, r := range b.Records {
+			if !b.Control && !b.Aborted {
+				last[record{b.Partition, r.Value}] = i
+			}
+		}
+	}
+	for i, b := range log {
+		if b.Control {
+			continue
+		}
+		answered := b.Aborted || len(b.Records) == 0 || last[record{b.Partition, b.Records[0].Value}] == i
+		entry := proxy.Batch{
+			Topic: b.Topic, Partition: b.Partition, Acks: -1, ProducerID: b.ProducerID, ProducerEpoch: b.ProducerEpoch,
+			Sequence: b.BaseSequence, Records: int32(len(b.Records)), CRC: b.CRC, Answered: answered, Offset: -1, AppendTime: -1,
+		}
+		if answered {
+			entry.Offset = b.BaseOffset
+		}
+		journal = append(journal, entry)
+	}
+	return journal
 }

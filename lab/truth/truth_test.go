@@ -1,6 +1,7 @@
 package truth
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,36 @@ func TestOf(t *testing.T) {
 }
 
 // TestCompare: a report that says something else than the log is told so.
+// A suspicion of a batch without an answer is no mistake where the brokers may still append it, and one elsewhere.
+func TestSuspicion(t *testing.T) {
+	journal := []proxy.Batch{{ProducerID: -1, CRC: 0xabc}}
+	var r Report
+	text := `{"verdict":"suspected","findings":[{"id":"F1","verdict":"possible","copies":[{"batches":[{"crc":"0x00000abc"}]},{"batches":[]}]}]}`
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if have := Of(nil, journal, false).Compare(&r); len(have) == 0 {
+		t.Error("a suspicion where all is known")
+	}
+	open := Of(nil, journal, false)
+	open.Open = Unanswered(journal)
+	if have := open.Compare(&r); len(have) != 0 {
+		t.Errorf("differences %q", have)
+	}
+}
+
+// What nobody could read on the wire is told by the log: only a batch that was written again had no answer.
+func TestAcknowledged(t *testing.T) {
+	log := []cluster.Batch{at(0, -1, -1, -1, "a"), at(1, -1, -1, -1, "b"), at(2, -1, -1, -1, "b")}
+	journal := Acknowledged(log)
+	if len(journal) != 3 || !journal[0].Answered || journal[1].Answered || !journal[2].Answered {
+		t.Errorf("journal %+v", journal)
+	}
+	if c := Of(log, journal, false).Counts; c != (Counts{Appended: 2}) {
+		t.Errorf("counts %+v", c)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	truth := Of([]cluster.Batch{at(0, -1, 0, -1, "a"), at(1, -1, 0, -1, "a")}, nil, false)
 	topic, offset := "orders", int64(0)
