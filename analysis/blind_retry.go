@@ -52,11 +52,11 @@ func (c *chains) allDistinctive(b *batch) bool {
 	return true
 }
 
-// timelessRetries takes back the blind retries of records without a create time whose content is not distinctive: nothing tells a
-// retry from the next record of the same content.
+// timelessRetries takes back the blind retries of records without a create time whose content occurs a third time: nothing tells a retry
+// from the next record of the same content.
 func (c *chains) timelessRetries() {
 	for _, n := range slices.Clone(c.inOrder) {
-		if n.cause == BlindRetry && n.prev != nil && !n.dated() && (n.key.content == kafka.Fingerprint{} || !c.distinctive(n, 0)) {
+		if n.cause == BlindRetry && n.prev != nil && !n.dated() && (n.key.content == kafka.Fingerprint{} || c.contentCount(n.key.content) > 2) {
 			c.unlink(n)
 		}
 	}

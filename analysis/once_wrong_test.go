@@ -1,6 +1,10 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
 
 // Histories that were once judged wrong, or that no rule has for its own.
 func TestOnceWrong(t *testing.T) {
@@ -251,4 +255,21 @@ func TestOnceWrong(t *testing.T) {
 			counts:  `appended 1`,
 		},
 	})
+}
+
+// TestConvertedRecords: an old format keeps key and value and has no headers, which are part of a record's content.
+func TestConvertedRecords(t *testing.T) {
+	sent := []kafka.Record{
+		{Content: kafka.Fingerprint{Lo: 1}, Delta: 0, Key: kafka.Payload{Size: 1, Hash: 7}, Value: kafka.Payload{Size: 2, Hash: 8}},
+		{Content: kafka.Fingerprint{Lo: 2}, Delta: 1, Key: kafka.Payload{Size: 1, Hash: 9}, Value: kafka.Payload{Size: 2, Hash: 8}},
+	}
+	seen := []kafka.Record{{Content: kafka.Fingerprint{Lo: 3}, Key: sent[1].Key, Value: sent[1].Value}}
+	for delta, want := range []bool{false, true} {
+		if have := sameRun(sent, int32(delta), seen, true); have != want {
+			t.Errorf("record %d: converted: have %v", delta, have)
+		}
+		if sameRun(sent, int32(delta), seen, false) {
+			t.Errorf("record %d: the content differs, and nothing was converted", delta)
+		}
+	}
 }

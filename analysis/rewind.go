@@ -6,14 +6,15 @@ import (
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// rewind is an append at an offset that was known to hold something else before: the log had been cut back to there, by an unclean
+// rewind is an append at an offset below the known end: the log had been cut back to there, by an unclean
 // leader election, or the topic had been deleted and created again under its name. What stood there and behind it is gone.
 type rewind struct {
 	offset int64
 	at     pcap.Timestamp // what was known of the log before this time is void
 }
 
-// findRewinds finds the OK answers to new batches that stand where other content was known before they were sent.
+// findRewinds finds the OK answers to new batches below what was known before they were sent: of producers with an id only those
+// that stand where other content was.
 func (p *partition) findRewinds(c *claims) []rewind {
 	var all []rewind
 	for _, b := range p.batches {
@@ -22,6 +23,10 @@ func (p *partition) findRewinds(c *claims) []rewind {
 				return all
 			}
 			if pl.source != OffsetFromAnswer || pl.retry || pl.sighting != nil || c.bounds.known.before(pl.sent) <= pl.offset {
+				continue
+			}
+			if !b.idempotent() { // else it may be the answer to a retry of a batch that the capture lacks
+				all = append(all, rewind{pl.offset, pl.sent})
 				continue
 			}
 			c.overlapping(pl.offset, pl.offset+int64(b.count()), func(other claim) bool {

@@ -132,6 +132,8 @@ func (c *chains) standing(copies []copyOf, d *duplicate) []copyOf {
 			continue
 		case one.fate.source == OffsetFromErrorAnswer && one.fate.grade < stored && last.fate.offset != NoOffset && one.offset() > last.offset():
 			continue
+		case one.offset() > last.offset() && last.fate.offset != NoOffset && one.b.knownAt(one.fate.offset, last.b):
+			continue // the log was cut back in between
 		case one.fate.grade == unknown && !one.fate.acknowledged:
 			r, at := c.p.room(one.b, last.b)
 			if r == noRoom || r == exactRoom && !c.p.take(at, one.b) {
@@ -157,6 +159,11 @@ func (c *chains) committedBefore(copies []copyOf, later int) ([]copyOf, int) {
 		}
 	}
 	return append(kept, copies[later]), len(kept)
+}
+
+// knownAt reports whether b was known to stand at an offset before the other batch was first sent.
+func (b *batch) knownAt(offset int64, later *batch) bool {
+	return len(later.sends) > 0 && slices.ContainsFunc(b.places(), func(pl place) bool { return pl.offset == offset && pl.at < later.first.Time })
 }
 
 // weigh keeps the copies that carry the verdict and gives it: two that cannot be undone, else two that were appended, else
