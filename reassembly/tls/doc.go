@@ -17,7 +17,6 @@
 // Keys once nobody adds to it. There is no clock: what comes out depends on the events and on the order in which keys are
 // added between them.
 //
-// What it does not do: certificates are not looked at and Finished messages are not checked; early data (0-RTT) of TLS 1.3
-// and compression are not read; the keys of a renegotiation are found by its own client random only; versions before 1.2
-// stay closed.
+// What it does not do: certificates are not looked at and Finished messages are not checked; compression is not undone; the
+// keys of a renegotiation are found by its own client random only; versions before 1.2 stay closed.
 package tls

@@ -19,6 +19,7 @@ type half struct {
 	head     header // of the record that is being opened; kept here since it would be allocated each time
 	opened   bool   // a record was decrypted
 	initial  bool   // TLS 1.3: the key is that of the handshake
+	early    *early // TLS 1.3: early data may come; nil: not, or no more
 
 	pending  []byte // of the record in progress, or in which a record is sought
 	skip     int64  // bytes left of a record of which bytes are missing
@@ -173,6 +174,9 @@ func (h *half) record(head *header, body []byte, end reassembly.StreamOffset, at
 		}
 		return
 	}
+	if h.early != nil && h.opensEarly(head, body, end, at) {
+		return
+	}
 	var content []byte
 	var kind byte
 	ok := false
@@ -193,6 +197,9 @@ func (h *half) record(head *header, body []byte, end reassembly.StreamOffset, at
 func (h *half) bad(head *header, at pcap.Ref) {
 	h.loss.records++
 	h.messages.blind = true
+	if h.early != nil {
+		h.early.hidden(h, at)
+	}
 	if h.initial || !h.opened {
 		return
 	}

@@ -15,6 +15,7 @@ const (
 const (
 	extServerName        = 0
 	extEncryptThenMAC    = 22
+	extEarlyData         = 42
 	extSupportedVersions = 43
 )
 
@@ -29,6 +30,7 @@ type clientHelloInfo struct {
 	random     [randomSize]byte
 	sessionID  string
 	serverName string
+	early      bool // early data is offered
 }
 
 // readClientHello reads the body of a ClientHello (RFC 8446, section 4.1.2).
@@ -43,6 +45,7 @@ func readClientHello(body []byte) (h clientHelloInfo, ok bool) {
 	ok = readExtensions(s, func(kind uint16, data cryptobyte.String) {
 		var list, name cryptobyte.String
 		var nameType uint8
+		h.early = h.early || kind == extEarlyData
 		if kind == extServerName && data.ReadUint16LengthPrefixed(&list) && list.ReadUint8(&nameType) && nameType == 0 && list.ReadUint16LengthPrefixed(&name) {
 			h.serverName = string(name)
 		}

@@ -30,13 +30,16 @@ const (
 	labelServerHandshake = "SERVER_HANDSHAKE_TRAFFIC_SECRET"
 	labelClientTraffic   = "CLIENT_TRAFFIC_SECRET_0"
 	labelServerTraffic   = "SERVER_TRAFFIC_SECRET_0"
+	labelEarly           = "CLIENT_EARLY_TRAFFIC_SECRET"
 )
 
 // The kinds of secrets that are kept, as indexes of session.secrets. The handshake and traffic secrets of one side are
-// neighbours: the client's at 1 and 2, the server's at 3 and 4.
+// neighbours: the client's at 1 and 2, the server's at 3 and 4. That of early data is the client's.
 var secretKinds = map[string]int{
-	labelMaster: 0, labelClientHandshake: 1, labelClientTraffic: 2, labelServerHandshake: 3, labelServerTraffic: 4,
+	labelMaster: 0, labelClientHandshake: 1, labelClientTraffic: 2, labelServerHandshake: 3, labelServerTraffic: 4, labelEarly: earlySecret,
 }
+
+const earlySecret = 5
 
 // secret is one secret of a session. It has no String method and is never formatted.
 type secret struct {
@@ -54,7 +57,7 @@ func (s *secret) value() []byte {
 
 // session is what a key log says of one client random.
 type session struct {
-	secrets [5]secret
+	secrets [6]secret
 }
 
 // Keys are the secrets of TLS sessions, by client random.

@@ -328,3 +328,64 @@ func TestOpenSSLRenegotiationLateKeys(t *testing.T) {
 		t.Errorf("%q, gaps %v, notes %v", text, p.gaps, p.notes)
 	}
 }
+
+// Early data is read with its own secret, and noted without.
+func TestOpenSSLEarlyData(t *testing.T) {
+	if !opensslHas("-early_data") {
+		t.Skip("this openssl lacks an option")
+	}
+	server, log := earlyServer(t)
+	session := filepath.Join(t.TempDir(), "session")
+	early := filepath.Join(t.TempDir(), "early")
+	if err := os.WriteFile(early, []byte("the early bird\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var r *recording
+	for _, args := range [][]string{{"-sess_out", session}, {"-sess_in", session, "-early_data", early}} {
+		address, recorded := relay(t, server)
+		in, out := start(t, exec.Command("openssl", append([]string{"s_client", "-connect", address, "-tls1_3"}, args...)...))
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); { // the ticket comes after the handshake
+			if info, err := os.Stat(session); err == nil && info.Size() > 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		fmt.Fprintln(in, "hello")
+		in.Close()
+		io.Copy(io.Discard, out)
+		r = recorded()
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{100, 1448} {
+		p := decryptAll(t, keysOf(t, string(text)), r.events(size))
+		if got := string(p.data[0]); got != "the early bird\nhello\n" || p.notes[CodeUnsupported] != 0 || p.notes[CodeDecrypted] != 1 {
+			t.Errorf("%q, notes %v", got, p.notes)
+		}
+	}
+	p := decryptAll(t, keysOf(t, strings.ReplaceAll(string(text), labelEarly, "OTHER")), r.events(1448))
+	if got := string(p.data[0]); got != "hello\n" || p.notes[CodeUnsupported] != 1 {
+		t.Errorf("without the secret %q, notes %v", got, p.notes)
+	}
+}
+
+// earlyServer is an openssl s_server that takes early data.
+func earlyServer(t *testing.T) (address, log string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = l.Addr().String()
+	l.Close()
+	log = filepath.Join(t.TempDir(), "keys.log")
+	certificate := writeCertificate(t, certificates()[0])
+	_, out := start(t, exec.Command("openssl", "s_server", "-accept", address, "-cert", certificate, "-key", certificate, "-keylogfile", log, "-early_data", "-tls1_3"))
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "ACCEPT" {
+	}
+	go io.Copy(io.Discard, out)
+	return address, log
+}
