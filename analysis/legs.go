@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"net/netip"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -60,73 +59,79 @@ func (s *send) addLeg(leg *send) {
 	s.legs = append(s.legs, leg)
 }
 
-// relayed is a batch that a host received.
-type relayed struct {
-	host netip.Addr
-	crc  uint32
-	size int32
-}
-
-// mergeRelayed merges what a proxy passed on under a correlation id of its own: the host that received the batch sends the same bytes.
+// mergeRelayed merges what a proxy passed on under a correlation id of its own.
 func mergeRelayed(sends []*send) []*send {
-	relays := relaysAmong(sends)
-	if len(relays) == 0 {
+	again := relayedAgain(sends)
+	if len(again) == 0 {
 		return sends
 	}
-	waiting := map[relayed][]*send{}
+	waiting := map[bytesOf][]*send{}
 	kept := sends[:0:0]
 	for _, s := range sends {
-		from, to := s.link.Client.Addr(), s.link.Server.Addr()
-		if !relays[from] && !relays[to] {
+		key := s.bytesOf()
+		if !again[key] {
 			kept = append(kept, s)
 			continue
 		}
-		b := s.sent.Batch
-		key := relayed{from, b.CRC, b.Size}
 		received := waiting[key]
 		for len(received) > 0 && s.sent.First.Time-received[0].sent.First.Time > forwardTime {
 			received = received[1:]
 		}
-		i := slices.IndexFunc(received, func(first *send) bool { return passedOn(first, s) && first.link.Client.Addr() != from })
-		first := new(send)
+		i := slices.IndexFunc(received[:min(len(received), maxRivals)], func(first *send) bool { return relays(first, s) })
 		if i >= 0 {
-			first = received[i]
-			first.addLeg(s)
-			received = received[i+1:] // a proxy keeps the order
-		} else {
-			*first = *s // the history stays as it is
-			first.legs = slices.Clip(s.legs)
-			kept = append(kept, first)
+			received[i].addLeg(s)
+			waiting[key] = received
+			continue
 		}
-		waiting[key] = received
-		if relays[to] {
-			next := relayed{to, b.CRC, b.Size}
-			waiting[next] = append(waiting[next], first)
-		}
+		first := *s // the history stays as it is
+		first.legs = slices.Clip(s.legs)
+		kept = append(kept, &first)
+		waiting[key] = append(received, &first)
 	}
 	return kept
 }
 
-// relaysAmong returns the hosts that both received batches and sent some.
-func relaysAmong(sends []*send) map[netip.Addr]bool {
-	seen := map[*link]bool{}
-	senders := map[netip.Addr]bool{}
+// relays reports whether s is what a proxy made of first: it comes from a host that first was sent to (where that was a loopback
+// address, any other address is one of the same host), or the two were told one place in the log.
+func relays(first, s *send) bool {
+	from := s.link.Client.Addr()
+	last := first.all()[len(first.legs)]
+	if first.link.Client.Addr() == from || last.link.Client.Addr() == from || !passedOn(first, s) || !passedOn(last, s) {
+		return false
+	}
+	if to := last.link.Server.Addr(); to == from || to.IsLoopback() && !from.IsLoopback() {
+		return true
+	}
+	a, b := last.answer, s.answer
+	return a != nil && b != nil && a.ErrorCode == 0 && b.ErrorCode == 0 && a.BaseOffset >= 0 && a.BaseOffset == b.BaseOffset
+}
+
+// bytesOf tells batches of equal bytes from others.
+type bytesOf struct {
+	crc  uint32
+	size int32
+}
+
+func (s *send) bytesOf() bytesOf { return bytesOf{s.sent.Batch.CRC, s.sent.Batch.Size} }
+
+// relayedAgain returns the batches that several clients sent: nothing, nearly always.
+func relayedAgain(sends []*send) map[bytesOf]bool {
+	if len(sends) == 0 || !slices.ContainsFunc(sends, func(s *send) bool { return s.link.Client.Addr() != sends[0].link.Client.Addr() }) {
+		return nil
+	}
+	seen := newFilter(len(sends))
+	var again map[bytesOf]bool
 	for _, s := range sends {
-		if !seen[s.link] {
-			seen[s.link] = true
-			senders[s.link.Client.Addr()] = true
+		key := s.bytesOf()
+		if !seen.add(mixed(uint64(key.crc), uint64(key.size)<<32)) {
+			continue
 		}
-	}
-	var relays map[netip.Addr]bool
-	for l := range seen {
-		if host := l.Server.Addr(); senders[host] && host != l.Client.Addr() {
-			if relays == nil {
-				relays = map[netip.Addr]bool{}
-			}
-			relays[host] = true
+		if again == nil {
+			again = map[bytesOf]bool{}
 		}
+		again[key] = true
 	}
-	return relays
+	return again
 }
 
 func (s *send) exchange() (exchange, bool) {
