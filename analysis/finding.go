@@ -176,15 +176,16 @@ type Event struct {
 	LastSequence   int32
 	RecordCount    int32
 	CRC            uint32
-	HasBatch       bool  // the five fields above, and CRC, are meaningful
-	Acks           int16 // produce requests
-	LeaderID       int32 // leader-change, and answers that name a leader; -1 unknown
-	LeaderEpoch    int32 // likewise; of a fetched batch: its partition leader epoch
-	PreviousEpoch  int32 // leader-change: the leader epoch before; -1 unknown
-	ReplicaID      int32 // fetch: -1 consumer, >= 0 follower, -2 unknown
-	Copy           int   // 1-based index of the copy it belongs to; 0: neither
-	Deduplicated   bool  // an OK answer that gives an earlier batch's offset
-	Repeat         int   // how many further equal events (same kind, batch, error, server) this one stands for
+	HasBatch       bool                // the five fields above, and CRC, are meaningful
+	Acks           int16               // produce requests
+	LeaderID       int32               // leader-change, and answers that name a leader; -1 unknown
+	LeaderEpoch    int32               // likewise; of a fetched batch: its partition leader epoch
+	PreviousEpoch  int32               // leader-change: the leader epoch before; -1 unknown
+	ReplicaID      int32               // fetch: -1 consumer, >= 0 follower, -2 unknown
+	Copy           int                 // 1-based index of the copy it belongs to; 0: neither
+	Deduplicated   bool                // an OK answer that gives an earlier batch's offset
+	Repeat         int                 // how many further equal events (same kind, batch, error, server) this one stands for
+	RepeatedIn     [8]pcap.FrameNumber // the first of those, in the capture of At; 0 behind the last
 }
 
 // Inferred is what the traffic shows of a producer's configuration.

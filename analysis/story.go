@@ -24,8 +24,8 @@ func (b *batch) events(number int, f fate) []Event {
 	for _, s := range b.sends {
 		request, answer := b.sendEvents(s, number)
 		if n := len(all); n >= 2 && alike(all[n-2], request) && alike(all[n-1], answer) {
-			all[n-2].Repeat++
-			all[n-1].Repeat++
+			all[n-2].repeat(&request)
+			all[n-1].repeat(&answer)
 			continue
 		}
 		all = append(all, request, answer)
@@ -47,6 +47,14 @@ func (b *batch) events(number int, f fate) []Event {
 		}
 	}
 	return all
+}
+
+// repeat lets the event stand for an equal one too.
+func (e *Event) repeat(again *Event) {
+	if e.Repeat < len(e.RepeatedIn) && again.At.Capture == e.At.Capture {
+		e.RepeatedIn[e.Repeat] = again.At.Number
+	}
+	e.Repeat++
 }
 
 // sendEvents returns the request and its answer, the connection's end instead of that, or (with a zero position) neither.

@@ -150,6 +150,11 @@ func frames(f *analysis.Finding) map[int][]pcap.FrameNumber {
 	}
 	for _, e := range f.Timeline {
 		add(e.At)
+		for _, number := range e.RepeatedIn {
+			if number > 0 {
+				all[e.At.Capture] = append(all[e.At.Capture], number)
+			}
+		}
 	}
 	if f.Bump != nil {
 		add(f.Bump.FirstSeen)

@@ -30,9 +30,28 @@ func codecName(c kafka.Codec) string {
 func (v *view) sentence(f *analysis.Finding, e *analysis.Event) string {
 	s := eventText(f, e)
 	if e.Repeat > 0 {
-		s += fmt.Sprintf(" (and %d more like it)", e.Repeat)
+		s += fmt.Sprintf(" (and %d more like it%s)", e.Repeat, repeatedIn(e))
 	}
 	return s
+}
+
+// repeatedIn names the frames of the events that e stands for: ": frames 16, 18, …".
+func repeatedIn(e *analysis.Event) string {
+	var frames []string
+	for _, number := range e.RepeatedIn {
+		if number > 0 {
+			frames = append(frames, fmt.Sprint(number))
+		}
+	}
+	switch {
+	case len(frames) == 0:
+		return ""
+	case e.Repeat > len(frames):
+		frames = append(frames, "…")
+	case len(frames) == 1:
+		return ": frame " + frames[0]
+	}
+	return ": frames " + strings.Join(frames, ", ")
 }
 
 func eventText(f *analysis.Finding, e *analysis.Event) string {
