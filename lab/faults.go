@@ -24,7 +24,7 @@ type fault struct {
 	count       int           // of rounds, where the usual number is too small
 	timeout     time.Duration // of a request, where not the usual one
 	expiry      time.Duration // how long a record may wait for its acknowledgement, where not the client's default
-	open        bool          // requests may lie in a socket at the end, to be appended or not: see truth.Truth.Open
+	open        bool          // requests lie in sockets of a broker that is stopped or killed: see truth.Truth.Open
 	oneInFlight bool          // the producer waits for each answer before it sends the next request
 
 	tries int // attempts until the fault comes about; 0 is 3

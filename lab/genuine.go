@@ -188,7 +188,7 @@ var expired = &fault{
 }
 
 var brokerKilled = &fault{
-	name: "leader killed and restarted", topic: "vault", count: 60, timeout: longTimeout,
+	name: "leader killed and restarted", topic: "vault", count: 60, timeout: longTimeout, open: true,
 	about: "A batch waits for a stopped follower when the leader is killed (SIGKILL); the follower goes on, another broker becomes leader, the killed one starts again.",
 	seen:  unanswered,
 	act: func(ctx context.Context, st *stage) error {
