@@ -57,6 +57,15 @@ var doubtEntries = []Entry{
 		Example: "The capture begins 2 s before a batch is refused with 6 and no offset. Its producer had been connected to the old leader before; a send to that one would lie ahead of the capture.",
 	},
 	{
+		Code: "first-copy-acknowledged", Class: ClassDoubt, Since: firstRelease,
+		Title:   "The client had an OK for the first copy before the whole batch came again",
+		Meaning: "The batch came again byte for byte, timestamps included, although the broker's OK for it had reached the client. A client does that when it repeats a send to several brokers as a whole because one of them failed. An application that hands the same records over once more, with their old timestamps, looks the same on the wire.",
+		Causes:  []string{"a send to several partitions that is repeated as a whole", "an application or connector that replays its input with the original timestamps"},
+		Next:    []string{"another partition of the same send: was it answered with an error, or not at all?", "the application's log between the two sends"},
+		Similar: []string{"a blind retry of a batch that was never acknowledged: the client alone can have sent it"},
+		Example: "orders/0 was answered OK at 5, orders/1 of the same send timed out. Thirty seconds later both batches went out again, and orders/0 has the record at 5 and 6.",
+	},
+	{
 		Code: "offsets-by-gap", Class: ClassDoubt, Since: firstRelease,
 		Title:   "The first copy's offsets are inferred from a gap between known ones",
 		Meaning: "No answer and no Fetch gives the offset of the first copy. The offsets known around it leave exactly as many places as it has records, and nothing else is known to fill them.",

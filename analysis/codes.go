@@ -18,6 +18,8 @@ const (
 	DoubtFirstCopyMayBeTruncated pcap.Code = "first-copy-may-be-truncated"
 	// DoubtFirstCopyFateUnknown: nothing shows whether the first copy was appended.
 	DoubtFirstCopyFateUnknown pcap.Code = "first-copy-fate-unknown"
+	// DoubtFirstCopyAcknowledged: the client had the OK for the first copy before it sent the whole batch again.
+	DoubtFirstCopyAcknowledged pcap.Code = "first-copy-acknowledged"
 )
 
 // Limits that the correlator meets.

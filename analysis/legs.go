@@ -106,6 +106,26 @@ func relays(first, s *send) bool {
 	return a != nil && b != nil && a.ErrorCode == 0 && b.ErrorCode == 0 && a.BaseOffset >= 0 && a.BaseOffset == b.BaseOffset
 }
 
+// relayEvents tells how proxies passed a send on, and the end of the connection on which its client waited.
+func (b *batch) relayEvents(s *send, number int) []Event {
+	var all []Event
+	for _, leg := range s.legs {
+		if sameSegment(s, leg) {
+			continue
+		}
+		e := b.event(EventProduceRequest, position(&leg.sent.Seen), number)
+		e.Acks = leg.sent.Acks
+		if r := leg.sent.Request; r != nil {
+			e.CorrelationID, e.HasCorrelation = r.CorrelationID, true
+		}
+		all = append(all, e)
+	}
+	if at, lost := s.link.lost(); lost && len(all) > 0 && s.answer == nil && s.reply() != nil && s.sent.Acks != 0 {
+		all = append(all, b.event(EventConnectionLost, positionOf(s.link, at), number))
+	}
+	return all
+}
+
 // bytesOf tells batches of equal bytes from others.
 type bytesOf struct {
 	crc  uint32

@@ -183,7 +183,8 @@ func TestOnceWrong(t *testing.T) {
 			counts: `appended 3`,
 		},
 		{
-			name: "twin: it goes on behind the known end",
+			name:  "twin: it goes on behind the known end",
+			doubt: DoubtFirstCopyAcknowledged,
 			history: `p1 > t/0 -:a; p1 < =0; p1 > t/0 -:b; p1 < =1; r1 fetch t/0 hw=2 0=-:a 1=-:b
 				@60000 p1 > t/0 -:b; p1 < =2; r1 fetch t/0 hw=3 2=-:b`,
 			want:   `confirmed blind-retry t/0 1>2`,

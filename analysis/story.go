@@ -29,6 +29,7 @@ func (b *batch) events(number int, f fate) []Event {
 			continue
 		}
 		all = append(all, request, answer)
+		all = append(all, b.relayEvents(s, number)...)
 	}
 	all = slices.DeleteFunc(all, func(e Event) bool { return e.At.IsZero() })
 	for _, v := range b.views {

@@ -251,6 +251,8 @@ func (d *duplicate) addDoubts() {
 		doubt(DoubtEarlierSendMayBeHidden, c.fate.grade == unknown && c.b.allRefused())
 		doubt(DoubtFirstCopyMayBeTruncated, c.fate.grade == appended)
 		doubt(DoubtFirstCopyFateUnknown, c.fate.grade == unknown)
+		last := d.copies[len(d.copies)-1].b
+		doubt(DoubtFirstCopyAcknowledged, d.cause == BlindRetry && len(last.sends) > 0 && !c.b.openAt(last.first.Time))
 	}
 }
 

@@ -207,7 +207,7 @@ func places(f *analysis.Finding) string {
 
 // certainty says how sure a finding is, and which innocent explanation was ruled out.
 func (v *view) certainty(f *analysis.Finding) []string {
-	return nonempty([]string{v.sure(f), ruledOutText[f.Cause]})
+	return nonempty([]string{v.sure(f), ruledOut(f)})
 }
 
 func nonempty(s []string) []string {

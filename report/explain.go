@@ -77,7 +77,7 @@ func (v *view) explanation(f *analysis.Finding) []string {
 	if b := v.bumpSentence(f.Bump); b != "" {
 		out = append(out, b)
 	}
-	out = append(out, followText[f.Cause], v.sure(f), ruledOutText[f.Cause])
+	out = append(out, followText[f.Cause], v.sure(f), ruledOut(f))
 	for _, doubt := range doubts(f) {
 		out = append(out, fmt.Sprintf("%s (%s).", explain(doubt).Title, doubt))
 	}
@@ -88,6 +88,7 @@ func (v *view) explanation(f *analysis.Finding) []string {
 const (
 	triggerNotSeen    pcap.Code = "trigger-not-seen"
 	earlierSendHidden pcap.Code = "earlier-send-may-be-hidden"
+	firstAcknowledged pcap.Code = "first-copy-acknowledged"
 )
 
 // doubts are those of f that no other sentence tells.
@@ -162,6 +163,14 @@ var followText = map[analysis.Cause]string{
 	analysis.MisroutedBatch:     "The CRC of a batch covers neither topic nor partition, so a broker stores a batch wherever the request puts it.",
 	analysis.ApplicationResend:  "The records came again under fresh sequences: for the broker they are new records, and no producer setting prevents that.",
 	analysis.UnknownCause:       "The records stand at more than one offset; the capture does not show the sends that would tell why.",
+}
+
+// ruledOut names the innocent explanation that was ruled out.
+func ruledOut(f *analysis.Finding) string {
+	if slices.Contains(f.Doubts, firstAcknowledged) {
+		return "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and records that are equal by nature (the whole batch came again with its timestamps, and the content occurs nowhere else in the partition)."
+	}
+	return ruledOutText[f.Cause]
 }
 
 // ruledOutText names the innocent explanation that was ruled out, by cause.

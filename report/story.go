@@ -147,7 +147,7 @@ func (v *view) writeConclusion(b *bytes.Buffer, f *analysis.Finding) {
 		writeIndented(b, v.Width, v.bumpSentence(f.Bump))
 	}
 	writeIndented(b, v.Width, followText[f.Cause])
-	writeIndented(b, v.Width, ruledOutText[f.Cause])
+	writeIndented(b, v.Width, ruledOut(f))
 	for _, doubt := range doubts(f) {
 		v.painted(b, yellow, func(b *bytes.Buffer) {
 			writeIndented(b, v.Width, fmt.Sprintf("Doubt (%s): %s.", doubt, explain(doubt).Title))

@@ -54,10 +54,30 @@ func repeatedIn(e *analysis.Event) string {
 	return ": frames " + strings.Join(frames, ", ")
 }
 
+// passedOn is "passed on by 203.0.113.1: " where the request comes from a host that the same copy was sent to before: a proxy.
+func passedOn(f *analysis.Finding, e *analysis.Event) string {
+	from := e.At.Client.Addr()
+	for i := range f.Copies {
+		received := false
+		for j := range f.Copies[i].Evidence {
+			of := &f.Copies[i].Evidence[j]
+			if of.Kind != analysis.EventProduceRequest {
+				continue
+			}
+			if received && of.At == e.At {
+				return fmt.Sprintf("passed on by %s: ", from)
+			}
+			to := of.At.Server.Addr()
+			received = received || of.At.Client.Addr() != from && (to == from || to.IsLoopback() && !from.IsLoopback())
+		}
+	}
+	return ""
+}
+
 func eventText(f *analysis.Finding, e *analysis.Event) string {
 	switch e.Kind {
 	case analysis.EventProduceRequest:
-		return fmt.Sprintf("Produce%s to %s%s: %s", correlation(e), address(e.At.Server), elsewhere(f, e), batchText(e))
+		return fmt.Sprintf("%sProduce%s to %s%s: %s", passedOn(f, e), correlation(e), address(e.At.Server), elsewhere(f, e), batchText(e))
 	case analysis.EventProduceResponse:
 		return fmt.Sprintf("answer to Produce%s%s: %s%s", correlation(e), elsewhere(f, e), answerText(e), leaderHint(e))
 	case analysis.EventFetchResponse:
