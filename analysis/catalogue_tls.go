@@ -32,9 +32,9 @@ var tlsLimitEntries = []Entry{
 	{
 		Code: "tls-unsupported", Class: ClassLimit, Since: firstRelease,
 		Title:   "TLS in a version or cipher suite that is not decrypted",
-		Effect:  "everything in these connections; after a renegotiation, the rest",
+		Effect:  "everything in these connections; after a renegotiation whose hellos are missing, the rest",
 		Meaning: "TLS 1.2 and 1.3 are decrypted, with AES-GCM, AES-CCM, AES-CBC and ChaCha20-Poly1305. The detail names what the connection uses.",
-		Causes:  []string{"TLS 1.0 or 1.1", "Camellia, ARIA, 3DES or RC4", "renegotiation, which Kafka brokers refuse"},
+		Causes:  []string{"TLS 1.0 or 1.1", "Camellia, ARIA, 3DES or RC4", "a renegotiation of which packets are missing; Kafka clients and brokers make none"},
 		Next:    []string{"ssl.enabled.protocols and ssl.cipher.suites of the listener"},
 		Similar: []string{"tls-no-key: it could be decrypted, had it keys"},
 	},

@@ -238,6 +238,9 @@ const answerHeaderMin = 4
 func (s *stream) judgeAnswer(w *window, p int, final bool) verdict {
 	data := w.buf[p:]
 	size := int(int32(binary.BigEndian.Uint32(data)))
+	if size < answerHeaderMin {
+		return no // a server's raw SASL token may be so short; nothing shows that it is one
+	}
 	body := data[prefixSize:min(len(data), prefixSize+size)]
 	whole := len(body) == size
 	correlation := int32(binary.BigEndian.Uint32(body))
