@@ -60,6 +60,12 @@ func FuzzDecoder(f *testing.F) {
 			f.Add(bytesOf([]turn{{asks, request(e.request, version, 1, "client")}, {answers, answer(e.answer, version, 1)}}))
 		}
 	}
+	for _, x := range saslExchanges {
+		raw, _ := saslTurns(x, 0, -1)
+		raw = append(raw, produceTurns(9, 40, -1, testBatch(7078, 0), 100)...)
+		f.Add(bytesOf(raw))
+		f.Add(bytesOf(raw)[60:])
+	}
 	for _, b := range foreign {
 		f.Add(bytesOf([]turn{{asks, b[0]}, {answers, b[1]}}))
 	}
