@@ -2,15 +2,74 @@ package analysis
 
 import "slices"
 
-// doubled is a batch that stands at two places under one identity.
+// doubled is a batch that stands at two places under one identity; the second time perhaps cut anew.
 type doubled struct {
 	b             *batch
 	first, second place
+	again         *batch // that stands at the second place
+	shift         int32  // from the offset delta of a record in b to that in again
+}
+
+// recutFailures finds records that a broker stored twice under one producer id, epoch and sequence, in batches of different borders.
+func (c *chains) recutFailures() {
+	top := map[producerEpoch]int32{} // the highest sequence so far
+	for i, b := range c.p.batches {
+		if !b.idempotent() || b.info.Control() || len(b.records) == 0 {
+			continue
+		}
+		own := producerEpoch{b.id.producer, b.id.epoch}
+		last, known := top[own]
+		if !known || uint32(b.id.last-last)&0x7fffffff < 1<<30 {
+			top[own] = b.id.last
+		}
+		if !known || uint32(last-b.id.base)&0x7fffffff >= 1<<30 {
+			continue // its sequences go on where others ended
+		}
+		for _, o := range c.p.batches[max(0, i-maxRivals):i] {
+			if o.id != b.id && o.id.producer == b.id.producer && o.id.epoch == b.id.epoch && len(o.records) > 0 {
+				c.recut(o, b)
+			}
+		}
+	}
+}
+
+// recut notes two batches that share a record where both places are certain and differ.
+func (c *chains) recut(first, again *batch) {
+	shift := (first.id.base - again.id.base) << 1 >> 1 // sequences have 31 bits
+	for _, r := range first.records {
+		at := entry{again, r.Delta + shift}
+		same, ok := at.record()
+		if !ok || same.Content != r.Content || same.Timestamp != r.Timestamp {
+			continue
+		}
+		one, ok := first.certainPlace()
+		two, ok2 := again.certainPlace()
+		x, y := one.offset+int64(r.Delta), two.offset+int64(at.delta)
+		switch {
+		case !ok || !ok2 || x == y:
+		case x < y:
+			c.doubles = append(c.doubles, doubled{b: first, first: one, second: two, again: again, shift: shift})
+		default:
+			c.doubles = append(c.doubles, doubled{b: again, first: two, second: one, again: first, shift: -shift})
+		}
+		return
+	}
+}
+
+// certainPlace returns where the batch surely stands.
+func (b *batch) certainPlace() (place, bool) {
+	for _, pl := range b.places() {
+		if pl.grade == stored && !b.refuted(pl) {
+			return pl, true
+		}
+	}
+	return place{}, false
 }
 
 // dedupFailures finds batches that a broker stored twice under one producer id, epoch and sequence. Both places must be
 // certain: an error 6 with an offset and then an OK at a higher one is a truncation and a new append.
 func (c *chains) dedupFailures() {
+	c.recutFailures()
 	for _, b := range c.p.batches {
 		if !b.idempotent() || b.info.Control() || !b.atTwoOffsets() {
 			continue
@@ -28,7 +87,7 @@ func (c *chains) dedupFailures() {
 		for i, second := range places {
 			for j := i - 1; j >= 0; j-- {
 				if sameCreation(places[j], second) {
-					c.doubles = append(c.doubles, doubled{b, places[j], second})
+					c.doubles = append(c.doubles, doubled{b: b, first: places[j], second: second, again: b})
 					break
 				}
 			}

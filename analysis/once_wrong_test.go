@@ -240,6 +240,18 @@ func TestOnceWrong(t *testing.T) {
 			counts:  `appended 3`,
 		},
 		{
+			name: "an unanswered batch came again in parts under its own sequences, and the log has both",
+			history: `p1 > t/0 7/0/0:abc; p1 rst; p1' > t/0 7/0/0:a; p1' < =13; p1' > t/0 7/0/1:bc; p1' < =14
+				r1 fetch t/0 hw=16 10=7/0/0:abc 13=7/0/0:a 14=7/0/1:bc`,
+			want:   `confirmed broker-dedup-failure t/0 10>13 11>14 12>15`,
+			counts: `appended 2`,
+		},
+		{
+			name:    "twin: nothing shows the first cut",
+			history: `p1 > t/0 7/0/0:abc; p1 rst; p1' > t/0 7/0/0:a; p1' < =13; p1' > t/0 7/0/1:bc; p1' < =14`,
+			counts:  `appended 2, unacknowledged 1`,
+		},
+		{
 			name:    "messages of an old format, one by one: two equal ones may be of one set",
 			history: `r1 fetch t/0 hw=12 10=-:a%m1 11=-:a%m1`,
 		},

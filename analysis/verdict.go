@@ -223,11 +223,13 @@ func (c *chains) judgeDouble(d doubled) []duplicate {
 	}
 	var all []duplicate
 	for delta := range min(d.b.count(), maxWholeRecords) {
-		e := entry{d.b, delta}
-		if _, ok := e.record(); !ok && len(d.b.records) > 0 {
+		first, again := entry{d.b, delta}, entry{d.again, delta + d.shift}
+		a, ok := first.record()
+		b, ok2 := again.record()
+		if !ok && len(d.b.records) > 0 || d.again != d.b && (!ok2 || a.Content != b.Content) {
 			continue
 		}
-		one := duplicate{cause: BrokerDedupFailure, verdict: Confirmed, copies: []copyOf{{e, d.first.fate}, {e, d.second.fate}}}
+		one := duplicate{cause: BrokerDedupFailure, verdict: Confirmed, copies: []copyOf{{first, d.first.fate}, {again, d.second.fate}}}
 		one.addDoubts()
 		all = append(all, one)
 	}

@@ -159,7 +159,7 @@ var followText = map[analysis.Cause]string{
 	analysis.EpochBump:          "A broker recognises a retry by producer id, epoch and sequence. Under a new epoch the same records are new to it, and it stores them whether or not it has them already.",
 	analysis.NewProducerID:      "A broker recognises a retry by producer id, epoch and sequence. Under another producer id the same records are new to it, and it stores them whether or not it has them already.",
 	analysis.BlindRetry:         "A batch without a producer id carries nothing that a broker could recognise a retry by, so each send that is appended is stored.",
-	analysis.BrokerDedupFailure: "Both sends carry the same producer id, epoch and sequence. A leader that holds the producer's last five batches recognises the second one; this leader stored it.",
+	analysis.BrokerDedupFailure: "Both copies carry the same producer id, epoch and sequence. A leader that holds the producer's last five batches recognises an exact retry and refuses one with other borders; this leader stored it again.",
 	analysis.MisroutedBatch:     "The CRC of a batch covers neither topic nor partition, so a broker stores a batch wherever the request puts it.",
 	analysis.ApplicationResend:  "The records came again under fresh sequences: for the broker they are new records, and no producer setting prevents that.",
 	analysis.UnknownCause:       "The records stand at more than one offset; the capture does not show the sends that would tell why.",
@@ -301,7 +301,7 @@ func leaderAlone(c *analysis.Copy, answer *analysis.Event) bool {
 // refsText is " (frame 14)" or " (frames 14, 15 and 3 more)"; "" without frames.
 func (v *view) refsText(refs []pcap.Ref) string {
 	const most = 3
-	refs = slices.DeleteFunc(slices.Clone(refs), pcap.Ref.IsZero)
+	refs = slices.Compact(slices.DeleteFunc(slices.Clone(refs), pcap.Ref.IsZero))
 	switch {
 	case len(refs) == 0:
 		return ""

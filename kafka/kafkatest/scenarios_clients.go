@@ -88,6 +88,30 @@ var clientCases = []Case{
 		}}},
 	},
 	{
+		Name:  "dedup-failure-of-a-recut",
+		About: "an unanswered batch is sent again record by record under its own sequences, and the broker stores that too",
+		Twin:  "too-large-then-split",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "sarama", "1.20.0", Leader{"orders", 0, 1, 17})
+			b := Batch{Topic: "orders", Records: s.Records("order 1", "order 2", "order 3")}.As(5, 0, 0)
+			c.Produce(7, allAcks, b)
+			s.Advance(10 * time.Second)
+			c.Reset()
+			c = s.Connect("client-a", 1)
+			log := []Batch{b.At(10, 17)}
+			for i := range b.Records {
+				one := b.As(5, 0, int32(i))
+				one.Records = b.Records[i : i+1]
+				send(c, 7, one, OK(int64(13+i)))
+				log = append(log, one.At(int64(13+i), 17))
+			}
+			read(s.Connect("reader-a", 1), 11, log...)
+		},
+		Truth: Truth{Duplicates: []Duplicate{{
+			Topic: "orders", Partition: 0, Cause: "broker-dedup-failure", Verdict: "confirmed", Pairs: [][]int64{{10, 13}, {11, 14}, {12, 15}},
+		}}},
+	},
+	{
 		Name:  "blind-retry-across-versions",
 		About: "the lost request named its topic, the retry to an upgraded broker has the topic's id only",
 		Twin:  "topic-created-again",
