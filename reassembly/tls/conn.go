@@ -178,8 +178,8 @@ func (c *conn) unlock() bool {
 	for i, dir := range [2]reassembly.Direction{c.hello.clientDir, c.hello.clientDir.Other()} {
 		c.halves[dir] = half{c: c, dir: dir, keys: chains[i], tries: maxTries, initial: chains[i].suite.tls13}
 	}
-	if early := &c.halves[c.hello.clientDir]; c.hello.client.early && early.keys.suite.tls13 {
-		early.early = c.earlyData(early.keys.suite)
+	if client := &c.halves[c.hello.clientDir]; c.hello.client.early && client.keys.suite.tls13 {
+		client.early = c.earlyData(client.keys.suite)
 	}
 	c.hello.prologues = [2]prologue{}
 	return true

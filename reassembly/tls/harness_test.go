@@ -45,6 +45,9 @@ func (t tapped) Write(b []byte) (int, error) {
 	return t.Conn.Write(b)
 }
 
+// patience is how long the other end of a connection may take, a foreign process or this one, on a busy machine.
+const patience = time.Minute
+
 // tap returns the two ends of a connection of which all bytes are recorded; the client is A.
 func tap(t testing.TB) (client, server net.Conn, r *recording) {
 	t.Helper()
@@ -61,7 +64,7 @@ func tap(t testing.TB) (client, server net.Conn, r *recording) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	a.SetDeadline(deadline)
 	b.SetDeadline(deadline)
 	t.Cleanup(func() { a.Close(); b.Close() })

@@ -21,26 +21,30 @@ import (
 // key log.
 func opensslServer(t *testing.T, certificate string, args ...string) (address, log string) {
 	t.Helper()
+	return startServer(t, certificate, append([]string{"-rev"}, args...)...)
+}
+
+// startServer starts openssl s_server at a port of its own choice.
+func startServer(t *testing.T, certificate string, args ...string) (address, log string) {
+	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("openssl is not installed")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = l.Addr().String()
-	l.Close()
 	log = filepath.Join(t.TempDir(), "keys.log")
-	args = append([]string{"s_server", "-accept", address, "-cert", certificate, "-key", certificate, "-keylogfile", log, "-rev"}, args...)
-	start(t, exec.Command("openssl", args...))
-	for range 100 {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			return address, log
+	args = append([]string{"s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", certificate, "-keylogfile", log}, args...)
+	_, out := start(t, exec.Command("openssl", args...))
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if where, ok := strings.CutPrefix(lines.Text(), "ACCEPT"); ok {
+			go io.Copy(io.Discard, out)
+			if where == "" {
+				t.Skip("this openssl does not say at which port it listens")
+			}
+			return strings.TrimSpace(where), log
 		}
-		time.Sleep(20 * time.Millisecond) // waits for a foreign process to listen
 	}
-	t.Fatal("openssl s_server does not listen")
+	t.Fatalf("openssl s_server does not listen\n%s", &said)
 	return "", ""
 }
 
@@ -88,7 +92,7 @@ func relay(t *testing.T, to string) (address string, recorded func() *recording)
 			a.Close()
 			return
 		}
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := time.Now().Add(patience)
 		a.SetDeadline(deadline)
 		b.SetDeadline(deadline)
 		var both sync.WaitGroup
@@ -256,136 +260,4 @@ func TestOpenSSLResumption(t *testing.T) {
 			decryptAll(t, keysOf(t, string(keys)), r.events(1448)).wantPlain(sent)
 		})
 	}
-}
-
-// What follows a renegotiation is read with the keys that the log has for its own client random. Without them it is a gap,
-// and it is said why; what came before is there.
-func TestOpenSSLRenegotiation(t *testing.T) {
-	lines := []string{"before", "R", "between the two", "R", "after"}
-	for _, cipher := range []string{"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305"} {
-		t.Run(cipher, func(t *testing.T) {
-			t.Parallel()
-			server, log := opensslServer(t, writeCertificate(t, certificates()[0]), "-client_renegotiation")
-			address, recorded := relay(t, server)
-			sent := opensslTalk(t, address, lines, "-tls1_2", "-cipher", cipher)
-			r := recorded()
-			keys, err := os.ReadFile(log)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, size := range []int{100, 1448} {
-				decryptAll(t, keysOf(t, string(keys)), r.events(size)).wantPlain(sent)
-			}
-			first := strings.SplitAfterN(string(keys), "CLIENT_RANDOM", 3) // a comment, the first key, those of the renegotiations
-			p := decryptAll(t, keysOf(t, strings.TrimSuffix(first[0]+first[1], "CLIENT_RANDOM")), r.events(1448))
-			if !strings.HasPrefix(string(p.data[0]), "before\n") || strings.Contains(string(p.data[0]), "between") || len(p.gaps[0]) == 0 || p.notes[CodeNoKey] != 1 || !p.closed {
-				t.Errorf("%q of %q, notes %v", p.data[0], sent[0], p.notes)
-			}
-			// A loss before the renegotiation does not hide its hellos: of the client's writes, the third is "before".
-			n := 0
-			dropped := lose(r.events(1448), func(_ int, e *reassembly.Event) bool {
-				if e.Dir == reassembly.FromA {
-					n++
-				}
-				return e.Dir == reassembly.FromA && n == 3
-			})
-			p = decryptAll(t, keysOf(t, string(keys)), dropped)
-			if text := string(p.data[0]); strings.Contains(text, "before") || !strings.HasSuffix(text, "between the two\nafter\n") || p.notes[CodeRecordLost] != 1 {
-				t.Errorf("%q, notes %v", text, p.notes)
-			}
-		})
-	}
-}
-
-// Keys of a renegotiation that come late serve the connection from there on.
-func TestOpenSSLRenegotiationLateKeys(t *testing.T) {
-	server, log := opensslServer(t, writeCertificate(t, certificates()[0]), "-client_renegotiation")
-	address, recorded := relay(t, server)
-	opensslTalk(t, address, []string{"before", "R", "after", "the last"}, "-tls1_2")
-	r := recorded()
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.SplitAfterN(string(text), "CLIENT_RANDOM", 3)
-	keys := keysOf(t, strings.TrimSuffix(parts[0]+parts[1], "CLIENT_RANDOM"))
-	p := &plaintext{t: t}
-	d := NewDecrypter(keys, DefaultLimits(), p.handle, p.note)
-	events := r.events(1 << 16)
-	last := 0
-	for i, e := range events {
-		if e.Kind == reassembly.Data && e.Dir == reassembly.FromA && e.Data[0] == typeApplicationData {
-			last = i
-		}
-	}
-	for i := range events {
-		if i == last {
-			keys.AddLog([]byte("CLIENT_RANDOM" + parts[2]))
-		}
-		d.Handle(&events[i])
-	}
-	if text := string(p.data[0]); !strings.HasPrefix(text, "before\n") || !strings.HasSuffix(text, "the last\n") || p.notes[CodeNoKey] != 1 || len(p.gaps[0]) != 1 {
-		t.Errorf("%q, gaps %v, notes %v", text, p.gaps, p.notes)
-	}
-}
-
-// Early data is read with its own secret, and noted without.
-func TestOpenSSLEarlyData(t *testing.T) {
-	if !opensslHas("-early_data") {
-		t.Skip("this openssl lacks an option")
-	}
-	server, log := earlyServer(t)
-	session := filepath.Join(t.TempDir(), "session")
-	early := filepath.Join(t.TempDir(), "early")
-	if err := os.WriteFile(early, []byte("the early bird\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var r *recording
-	for _, args := range [][]string{{"-sess_out", session}, {"-sess_in", session, "-early_data", early}} {
-		address, recorded := relay(t, server)
-		in, out := start(t, exec.Command("openssl", append([]string{"s_client", "-connect", address, "-tls1_3"}, args...)...))
-		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); { // the ticket comes after the handshake
-			if info, err := os.Stat(session); err == nil && info.Size() > 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		fmt.Fprintln(in, "hello")
-		in.Close()
-		io.Copy(io.Discard, out)
-		r = recorded()
-	}
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, size := range []int{100, 1448} {
-		p := decryptAll(t, keysOf(t, string(text)), r.events(size))
-		if got := string(p.data[0]); got != "the early bird\nhello\n" || p.notes[CodeUnsupported] != 0 || p.notes[CodeDecrypted] != 1 {
-			t.Errorf("%q, notes %v", got, p.notes)
-		}
-	}
-	p := decryptAll(t, keysOf(t, strings.ReplaceAll(string(text), labelEarly, "OTHER")), r.events(1448))
-	if got := string(p.data[0]); got != "hello\n" || p.notes[CodeUnsupported] != 1 {
-		t.Errorf("without the secret %q, notes %v", got, p.notes)
-	}
-}
-
-// earlyServer is an openssl s_server that takes early data.
-func earlyServer(t *testing.T) (address, log string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = l.Addr().String()
-	l.Close()
-	log = filepath.Join(t.TempDir(), "keys.log")
-	certificate := writeCertificate(t, certificates()[0])
-	_, out := start(t, exec.Command("openssl", "s_server", "-accept", address, "-cert", certificate, "-key", certificate, "-keylogfile", log, "-early_data", "-tls1_3"))
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && lines.Text() != "ACCEPT" {
-	}
-	go io.Copy(io.Discard, out)
-	return address, log
 }

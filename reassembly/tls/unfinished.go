@@ -7,11 +7,11 @@ import "github.com/kdupscan/kdupscan/reassembly"
 func (c *conn) leaveUnfinished(e *reassembly.Event) bool {
 	var streams [2][]byte
 	for i := range c.held.events {
-		switch e := &c.held.events[i]; e.Kind {
+		switch held := &c.held.events[i]; held.Kind {
 		case reassembly.Gap:
 			return false
 		case reassembly.Data:
-			streams[e.Dir] = append(streams[e.Dir], e.Data...)
+			streams[held.Dir] = append(streams[held.Dir], held.Data...)
 		}
 	}
 	h := &c.hello
