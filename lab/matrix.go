@@ -12,7 +12,8 @@ func writeMatrix(done []*outcome) []byte {
 	b.WriteString(`# What real clients do
 
 Written by the lab (` + "`make lab-docs`" + `, see [lab/README.md](../lab/README.md)) from one run against three Apache Kafka 4.3.1 brokers; in every
-scenario kdupscan's report agreed with the brokers' log. Counts differ a little from run to run.
+scenario kdupscan's report agreed with the brokers' log. Counts differ a little from run to run. Where a leader is stopped or killed, a request may be
+appended after the capture: kdupscan may then call such a batch a possible first copy, and that is no disagreement.
 
 ## In the log
 How many records stand twice, and why. Each client sends 80 records or more to two partitions; a dash: not played.
@@ -90,7 +91,7 @@ const why = `
   but not acknowledged, are written again under the new one, without any 45. Java's records expired, and were not sent again.
 - A request that lay in a dead connection's socket is appended after its own retry: the first send may stand at the higher offset.
 - A leader that goes on after a stop may answer 45 by itself, and librdkafka then gives up its epoch: a record of 2.11.1 was written twice in
-  one of the first four runs. It is a matter of chance, and no rate can be read from so few.
+  some runs and not in others. It is a matter of chance, and no rate can be read from so few.
 `
 
 // clientNames are the clients in the order of the table.

@@ -108,6 +108,7 @@ func (r *Relay) Cut(node int32) {
 	r.open(node)
 }
 
+// open lets go of what waits at a node's gate. The caller holds mu.
 func (r *Relay) open(node int32) {
 	if g := r.gates[node]; g != nil {
 		close(g.cut)
@@ -196,7 +197,7 @@ func (r *Relay) hold(node int32, n int) *gate {
 	return g
 }
 
-// hello notes the suite once the server's hello is whole, and reports whether it need be called again.
+// hello notes the suite once the server's hello is whole, and reports whether it is done with the stream.
 func (r *Relay) hello(data []byte) (done bool) {
 	s, err := serverHello(data)
 	if errors.Is(err, io.ErrUnexpectedEOF) {

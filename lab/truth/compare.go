@@ -10,7 +10,8 @@ import (
 )
 
 // Compare returns how a report differs from the truth, a line for each difference. The capture is expected to show
-// everything, a reader of the whole log included, so every finding has to be confirmed and nothing may be hidden.
+// everything, a reader of the whole log included, so every finding has to be confirmed and nothing may be hidden. What is left
+// out are suspicions of batches that a broker may append after the end of the capture.
 func (t *Truth) Compare(r *Report) (differences []string) {
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
 	verdict := "clean"
@@ -37,6 +38,13 @@ func (t *Truth) Compare(r *Report) (differences []string) {
 			differ("%s: %d, the wire had %d", name, have, want)
 		}
 	}
+	t.compareFindings(r, suspicions, differ)
+	slices.Sort(differences)
+	return differences
+}
+
+// compareFindings calls differ for each finding that is not true, and for each duplicate that no finding tells of.
+func (t *Truth) compareFindings(r *Report, suspicions map[string]bool, differ func(format string, args ...any)) {
 	missing := make(map[string]bool)
 	for _, d := range t.Duplicates {
 		missing[d.String()] = true
@@ -63,8 +71,6 @@ func (t *Truth) Compare(r *Report) (differences []string) {
 	for d := range missing {
 		differ("not reported: %s", d)
 	}
-	slices.Sort(differences)
-	return differences
 }
 
 // suspicions are the findings, by id, that only say that a batch without an answer may have been appended, of those that

@@ -74,7 +74,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestCompare: a report that says something else than the log is told so.
 // A suspicion of a batch without an answer is no mistake where the brokers may still append it, and one elsewhere.
 func TestSuspicion(t *testing.T) {
 	journal := []proxy.Batch{{ProducerID: -1, CRC: 0xabc}}
@@ -105,6 +104,7 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
+// TestCompare: a report that says something else than the log is told so.
 func TestCompare(t *testing.T) {
 	truth := Of([]cluster.Batch{at(0, -1, 0, -1, "a"), at(1, -1, 0, -1, "a")}, nil, false)
 	topic, offset := "orders", int64(0)
