@@ -136,7 +136,7 @@ func (o tlsProducer) run(t *testing.T) (packets []pcaptest.Packet, keyLog []byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a busy machine is slow
 	defer cancel()
 	for i := range o.records {
 		r := &kgo.Record{Topic: "orders", Key: fmt.Appendf(nil, "key-%d", i), Value: fmt.Appendf(nil, "value-%d-%s", i, strings.Repeat("x", i*7%900))}
