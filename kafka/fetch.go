@@ -10,6 +10,7 @@ type fetchRequest struct {
 	sessionEpoch       int32 // -1: no session
 	currentLeaderEpoch int32 // -1: none
 	fetchOffset        int64
+	lastFetchedEpoch   int32 // -1: none; only followers name one
 	atForgotten        bool
 }
 
@@ -44,13 +45,13 @@ func (w *fetchRequest) next() bool {
 	if !w.nextPartition() {
 		return w.beginForgotten()
 	}
-	w.currentLeaderEpoch = -1
+	w.currentLeaderEpoch, w.lastFetchedEpoch = -1, -1
 	if w.version >= 9 {
 		w.currentLeaderEpoch = w.int32("current_leader_epoch")
 	}
 	w.fetchOffset = w.int64("fetch_offset")
 	if w.version >= 12 {
-		w.int32("last_fetched_epoch")
+		w.lastFetchedEpoch = w.int32("last_fetched_epoch")
 	}
 	if w.version >= 5 {
 		w.int64("log_start_offset")
@@ -112,6 +113,7 @@ func (c *conn) readFetchRequest(m *message, p *pending) reading {
 		if !s.ask(key, w.fetchOffset) {
 			c.note(CodeFetchSessionFull, m.at, "", 1)
 		}
+		asked.lastFetched(key, w.lastFetchedEpoch)
 		if c.sessions().newEpoch(key, w.currentLeaderEpoch) {
 			c.leaderNamed(m, key.topic, key.partition, leaderHint{-1, w.currentLeaderEpoch}, FromFetchRequest)
 		}
@@ -142,6 +144,7 @@ type fetchAnswer struct {
 	recordsSize      int
 	open             bool
 	leader           leaderHint // of the partition before, once next has gone on
+	diverging        epochEnd   // likewise
 	brokers          []Broker   // once the walk is complete
 }
 
@@ -169,7 +172,7 @@ func (w *fetchAnswer) next() bool {
 	}
 	w.errorCode = w.int16("error_code")
 	w.highWatermark = w.int64("high_watermark")
-	w.lastStableOffset, w.logStartOffset, w.leader, w.abortedCount = -1, -1, noHint, 0
+	w.lastStableOffset, w.logStartOffset, w.leader, w.diverging, w.abortedCount = -1, -1, noHint, noEnd, 0
 	if w.version >= 4 {
 		w.lastStableOffset = w.int64("last_stable_offset")
 	}
@@ -226,10 +229,31 @@ func (w *fetchAnswer) closePartition() {
 		return
 	}
 	for n := w.uvarint("tags"); n > 0 && w.ok(); n-- {
-		if tag, data := w.tag(); tag == 1 {
+		switch tag, data := w.tag(); tag {
+		case 0:
+			w.diverging = data.divergingTag()
+		case 1:
 			w.leader = data.leaderTag()
 		}
 	}
+}
+
+// epochEnd says where the records of a leader epoch end.
+type epochEnd struct {
+	leaderEpoch int32
+	offset      int64
+}
+
+var noEnd = epochEnd{-1, -1}
+
+// divergingTag reads a DivergingEpoch (KIP-595): the log of who fetches goes on behind the end of that epoch in the leader's.
+func (w *walk) divergingTag() epochEnd {
+	e := epochEnd{w.int32("epoch"), w.int64("end_offset")}
+	w.tags()
+	if !w.ok() {
+		return noEnd
+	}
+	return e
 }
 
 func (w *fetchAnswer) end() {
@@ -266,6 +290,12 @@ func (c *conn) readFetchAnswer(m *message, p *pending) reading {
 		}
 		w.closePartition()
 		c.leaderNamed(m, topic, w.partition, w.leader, FromFetchAnswer)
+		if w.diverging.offset >= 0 && w.errorCode == 0 {
+			c.d.emit(&EpochEnd{
+				Seen: m.seen(c), Topic: topic, Partition: w.partition, AskedEpoch: asked.lastEpoch(fetchKey{topic, w.partition}),
+				LeaderEpoch: w.diverging.leaderEpoch, EndOffset: w.diverging.offset,
+			})
+		}
 	}
 	c.endpointsNamed(m, w.brokers)
 	if w.sessionError != 0 {

@@ -18,6 +18,26 @@ type fetchAsked struct {
 	replicaID     int32
 	readCommitted bool
 	session       *fetchSession // nil: the offsets are unknown
+	lastEpochs    map[fetchKey]int32
+}
+
+// lastFetched notes the leader epoch of the last batch that a follower has of a partition; consumers name none (-1).
+func (a *fetchAsked) lastFetched(key fetchKey, epoch int32) {
+	if epoch < 0 || len(a.lastEpochs) == maxSessionPartitions {
+		return
+	}
+	if a.lastEpochs == nil {
+		a.lastEpochs = map[fetchKey]int32{}
+	}
+	a.lastEpochs[key] = epoch
+}
+
+// lastEpoch returns what lastFetched noted of a partition, -1 for nothing.
+func (a *fetchAsked) lastEpoch(key fetchKey) int32 {
+	if epoch, named := a.lastEpochs[key]; named {
+		return epoch
+	}
+	return -1
 }
 
 // fetchSession holds the offsets from which partitions are fetched. With incremental fetches (KIP-227) a request names

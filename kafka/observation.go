@@ -246,7 +246,8 @@ type OffsetListed struct {
 	ErrorCode   int16
 }
 
-// EpochEnd is one partition of an OffsetForLeaderEpoch exchange: records of LeaderEpoch end before EndOffset.
+// EpochEnd is one partition of an OffsetForLeaderEpoch exchange, or the DivergingEpoch of a Fetch answer (KIP-595): records of
+// LeaderEpoch end before EndOffset. AskedEpoch is -1 where the question is not known.
 type EpochEnd struct {
 	Seen
 	Topic       Topic
