@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// lookalikeCases are faults that reports of other systems tell of, or that two systems in one capture seem to make, and are none.
+// lookalikeCases look like duplicates and are none: what reports on other systems tell of, and what two systems in one capture make
+// look like one.
 var lookalikeCases = []Case{
 	{
 		Name:  "mirror-of-equal-name",
