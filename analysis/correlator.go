@@ -97,8 +97,10 @@ func (c *Correlator) Observe(o kafka.Observation) {
 		c.producers.ended(o)
 	case *kafka.OffsetCommitted:
 		c.topics.committed(l.client(), o)
-	case *kafka.OffsetListed, *kafka.EpochEnd:
-		// They bound no copy that the rules of verdicts use.
+	case *kafka.EpochEnd:
+		c.history(o.Link, o.Topic, o.Partition, o.At).epochEnded(o)
+	case *kafka.OffsetListed:
+		// It bounds no copy that the rules of verdicts use.
 	}
 }
 

@@ -37,7 +37,8 @@ type place struct {
 	created  int64          // when the client created its first record, in ms; -1 unknown
 	at       pcap.Timestamp
 	sighting *sighting
-	retry    bool // the answer to a recognised retry: the place is an earlier send's
+	by       *send // whose answer gave the place; nil: a sighting
+	retry    bool  // the answer to a recognised retry: the place is an earlier send's
 }
 
 func (b *batch) fate() fate {
@@ -119,7 +120,7 @@ func (b *batch) findPlaces() []place {
 }
 
 func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
-	pl := place{sent: s.sent.First.Time, created: created(s.sent.Batch), at: a.At.Time, retry: b.isRetryAnswer(s, a)}
+	pl := place{by: s, sent: s.sent.First.Time, created: created(s.sent.Batch), at: a.At.Time, retry: b.isRetryAnswer(s, a)}
 	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1}
 	switch {
 	case a.ErrorCode == 0:
@@ -288,7 +289,7 @@ func (c *claims) overlapping(from, to int64, f func(claim) bool) {
 
 // refuted reports whether the place is shown to hold other content: by a Fetch, or by an OK for another batch there.
 func (b *batch) refuted(pl place) bool {
-	if b.p.known().rewound(pl) {
+	if b.p.known().rewound(pl) || b.cutOff(pl) {
 		return true
 	}
 	if pl.sighting != nil {

@@ -26,6 +26,7 @@ type history struct {
 	stored    map[int64]*sighting // by base offset, the latest; others follow by rival
 	marks     []highWatermark
 	leaders   []leaderSeen
+	ends      []epochEnd
 	aborted   map[kafka.AbortedTransaction]bool
 
 	forgotten []forgotten // what stood where, of history that was dropped

@@ -102,6 +102,7 @@ func (j *judgement) divide(h *history) {
 		p := j.partition(cluster, h.key, 0)
 		p.sends, p.torn, p.sightings = append(p.sends, h.sends...), append(p.torn, h.torn...), append(p.sightings, h.sightings...)
 		p.marks, p.leaders, p.forgotten = append(p.marks, h.marks...), append(p.leaders, h.leaders...), append(p.forgotten, h.forgotten...)
+		p.ends = append(p.ends, h.ends...)
 		p.addAborted(h)
 		return
 	}
@@ -125,6 +126,10 @@ func (j *judgement) divide(h *history) {
 	for _, l := range h.leaders {
 		p := at(l.at.Time)
 		p.leaders = append(p.leaders, l)
+	}
+	for _, e := range h.ends {
+		p := at(e.at)
+		p.ends = append(p.ends, e)
 	}
 	for _, f := range h.forgotten {
 		p := at(f.at)

@@ -17,7 +17,7 @@ func TestNotationIsStrict(t *testing.T) {
 		`p1 > t/0 -:a; p1 < =1~x`, `p1 > t/0 -:a; p1 < =1 =2`, `p1 > t/0 -:a acks=0; p1 < =1`, `p1 > t/0 -:a torn; p1 < =1`, `p1 ack`,
 		`p1 > t/0 -:a; p1 < =1; p1 ack`, `p1 rst; p1 > t/0 -:a`, `p1 rst now`, `p1 gap`, `p1 gap both`, `p1 gap client outside`,
 		`p1 stray t/0`, `p1 stray t =1`, `p1 fetch`, `p1 fetch t`, `p1 fetch t/0 hw`, `p1 fetch t/0 hw=x`, `p1 fetch t/0 x=-:a`, `p1 fetch t/0 1=a`,
-		`p1 fetch t/0 aborted=7`, `p1 fetch t/0 1=7/0/0:commit`, `p1 fetch t/0 1=-:abort`, `p1 leader t/0 1`, `p1 leader t/0 1 x`, `p1 cluster`, `p1 cluster A b`,
+		`p1 fetch t/0 aborted=7`, `p1 fetch t/0 1=7/0/0:commit`, `p1 fetch t/0 1=-:abort`, `p1 leader t/0 1`, `p1 leader t/0 1 x`, `p1 ends t/0 7`, `p1 ends t/0 x 1`, `p1 ends t/0 7=x 1`, `p1 cluster`, `p1 cluster A b`,
 		`p1 topic`, `p1 topic t/0`, `p1 topic t public`, `p1 delete`, `p1 init`, `p1 init 7`, `p1 init 7/0 from=7`, `p1 init 7/0 by=8/0`, `p1 init 7/0 err=x`,
 		`p1 end 7/0`, `p1 end 7/0 maybe`, `p1 end x commit`, `p1 ended 7/1`, `p1 marker 7/0`, `p1 commits t/0`, `p1 commits t/0 x`, `p1 is librdkafka`,
 	} {

@@ -38,6 +38,7 @@ import (
 //	CONN rst | fin | replaced | evicted | stale          the connection ends; at the end of a history the rest ends with the capture
 //	CONN gap client|server [inside]       bytes of that side are missing; inside: no whole message can be
 //	CONN leader T/P ID EPOCH              Metadata names a leader (-1 unknown)
+//	CONN ends T/P [ASKED=]EPOCH OFFSET    OffsetForLeaderEpoch: the records of EPOCH end there; another epoch was ASKED for
 //	CONN cluster ID [BROKER …]            Metadata describes the cluster
 //	CONN topic TOPIC [internal]           Metadata names a topic;  CONN delete TOPIC  deletes it
 //	CONN init ID/EPOCH [from=ID/EPOCH] [txn=ID] [err=N]  InitProducerId exchange
@@ -149,7 +150,7 @@ var verbs map[string]func(*script, *conn, []string) error
 func init() {
 	verbs = map[string]func(*script, *conn, []string) error{
 		">": (*script).send, "<": (*script).answer, "ack": (*script).acknowledge, "stray": (*script).stray, "fetch": (*script).fetch,
-		"gap": (*script).gap, "leader": (*script).leader, "cluster": (*script).cluster, "topic": (*script).topic,
+		"gap": (*script).gap, "leader": (*script).leader, "ends": (*script).ends, "cluster": (*script).cluster, "topic": (*script).topic,
 		"delete": (*script).remove, "init": (*script).grant, "end": (*script).ending, "ended": (*script).ended,
 		"marker": (*script).marker, "commits": (*script).commits, "is": (*script).software,
 	}

@@ -102,6 +102,31 @@ func (s *script) leader(c *conn, words []string) error {
 	return err
 }
 
+func (s *script) ends(c *conn, words []string) error {
+	if len(words) != 3 {
+		return fmt.Errorf("a topic/partition, an epoch and an offset are needed")
+	}
+	t, n, err := topicPartition(words[0])
+	if err != nil {
+		return err
+	}
+	asked, answered, other := strings.Cut(words[1], "=")
+	if !other {
+		answered = asked
+	}
+	var numbers [3]int64
+	for i, w := range []string{asked, answered, words[2]} {
+		if numbers[i], err = strconv.ParseInt(w, 10, 32); err != nil {
+			return err
+		}
+	}
+	s.emit(&kafka.EpochEnd{
+		Seen: s.seen(c), Topic: t, Partition: n,
+		AskedEpoch: int32(numbers[0]), LeaderEpoch: int32(numbers[1]), EndOffset: numbers[2],
+	})
+	return nil
+}
+
 func (s *script) cluster(c *conn, words []string) error {
 	if len(words) == 0 {
 		return fmt.Errorf("a cluster id is needed")

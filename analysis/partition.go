@@ -19,6 +19,7 @@ type partition struct {
 	sightings []*sighting // by offset after build; those that a later leader overwrote are not in it
 	marks     []highWatermark
 	leaders   []leaderSeen
+	ends      []epochEnd
 	aborted   map[kafka.AbortedTransaction]bool
 	forgotten []forgotten // of history that was dropped
 

@@ -16,6 +16,7 @@ type topics struct {
 	clusters    map[netip.AddrPort]string   // cluster of a server that answered a Metadata request
 	brokers     map[netip.AddrPort]string   // cluster of a broker named by address in an answer
 	brokerHosts map[netip.Addr]string       // likewise by host alone; "" where two clusters share it
+	nodes       map[netip.AddrPort]int32    // id of a broker named by address in an answer
 	idClusters  map[[16]byte]string         // cluster in which a topic id was named
 	names       map[[16]byte]string         // name of a topic id
 	ids         map[string][]incarnation    // ids of a name, by first sight
@@ -39,6 +40,7 @@ func newTopics() *topics {
 		clusters:    map[netip.AddrPort]string{},
 		brokers:     map[netip.AddrPort]string{},
 		brokerHosts: map[netip.Addr]string{},
+		nodes:       map[netip.AddrPort]int32{},
 		idClusters:  map[[16]byte]string{},
 		names:       map[[16]byte]string{clusterMetadata: "__cluster_metadata"},
 		ids:         map[string][]incarnation{},
@@ -61,7 +63,8 @@ func (t *topics) described(o *kafka.ClusterDescribed) {
 			continue
 		}
 		host = host.Unmap()
-		t.brokers[netip.AddrPortFrom(host, uint16(b.Port))] = o.ClusterID
+		address := netip.AddrPortFrom(host, uint16(b.Port))
+		t.brokers[address], t.nodes[address] = o.ClusterID, b.NodeID
 		if have, seen := t.brokerHosts[host]; seen && have != o.ClusterID {
 			t.brokerHosts[host] = ""
 		} else {

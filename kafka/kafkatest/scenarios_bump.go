@@ -56,6 +56,17 @@ var bumpCases = []Case{
 		Tell:  func(s *Scenario) { bumpElsewhere(s, false) },
 	},
 	{
+		Name:  "epoch-ended-behind-first-copy",
+		About: "6 with an offset; the next leader says that the epoch of the first one ends behind the first copy",
+		Twin:  "epoch-ended-before-first-copy",
+		Tell:  func(s *Scenario) { epochEnded(s, 103) },
+		Truth: Truth{Duplicates: []Duplicate{{
+			Topic: "orders", Partition: 0, Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{102, 104}},
+			Bump:    &Bump{ProducerID: 7, FromEpoch: 0, ToEpoch: 1, Local: true},
+			Trigger: NoTrigger,
+		}}},
+	},
+	{
 		Name:  "bump-with-init-producer-id",
 		About: "6 with an offset, 45 for the next batch of the partition, InitProducerId grants the next epoch; nobody reads",
 		Twin:  "bump-refused-only",

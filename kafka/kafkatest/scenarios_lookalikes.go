@@ -58,6 +58,12 @@ var lookalikeCases = []Case{
 		Tell:  cutBack,
 	},
 	{
+		Name:  "epoch-ended-before-first-copy",
+		About: "6 with an offset; the next leader says that the epoch of the first one ends there: it never had the first copy",
+		Twin:  "epoch-ended-behind-first-copy",
+		Tell:  func(s *Scenario) { epochEnded(s, 102) },
+	},
+	{
 		Name:  "acks-one-truncated",
 		About: "acks=1: the leader dies with the first copy, another client's record takes its place",
 		Twin:  "blind-retry-acks-one",
