@@ -25,7 +25,8 @@ type alerted struct {
 	watch    watch
 }
 
-// Alerts returns the findings that are new, in the order of a report: each that Interim would show is given by the next call.
+// Alerts returns the findings that are new, in the order of a report: each that Interim would show is given by the next
+// call, or, long after its copy was written, some seconds later (see echoing.due).
 // It costs little while nothing goes wrong: watch tells which partitions to judge, and only if these have something to tell
 // all are judged, since causes are looked for everywhere.
 func (c *Correlator) Alerts() []Alert {

@@ -46,7 +46,7 @@ func (c *chains) recut(first, again *batch) {
 		two, ok2 := again.certainPlace()
 		x, y := one.offset+int64(r.Delta), two.offset+int64(at.delta)
 		switch {
-		case !ok || !ok2 || x == y:
+		case !ok || !ok2 || x == y || !one.beside(two.fate):
 		case x < y:
 			c.doubles = append(c.doubles, doubled{b: first, first: one, second: two, again: again, shift: shift})
 		default:
@@ -60,6 +60,7 @@ func (c *chains) recut(first, again *batch) {
 func (b *batch) certainPlace() (place, bool) {
 	for _, pl := range b.places() {
 		if pl.grade == stored && !b.refuted(pl) {
+			pl.void = b.p.known().rewound(pl)
 			return pl, true
 		}
 	}
@@ -76,6 +77,7 @@ func (c *chains) dedupFailures() {
 		}
 		var places []place
 		for _, pl := range b.places() {
+			pl.void = b.p.known().rewound(pl)
 			if pl.grade == stored && !b.refuted(pl) && !samePlace(places, pl) {
 				places = append(places, pl)
 			}
@@ -86,7 +88,7 @@ func (c *chains) dedupFailures() {
 		sortPlaces(places)
 		for i, second := range places {
 			for j := i - 1; j >= 0; j-- {
-				if sameCreation(places[j], second) {
+				if sameCreation(places[j], second) && places[j].beside(second.fate) {
 					c.doubles = append(c.doubles, doubled{b: b, first: places[j], second: second, again: b})
 					break
 				}

@@ -28,6 +28,8 @@ type fate struct {
 	source       OffsetSource
 	leaderEpoch  int32
 	acknowledged bool // answered OK, or fetched: may be a later copy
+	known        pcap.Timestamp
+	void         *rewind // since when it stands there no longer; nil: it does
 }
 
 // place is one position in the log at which a batch was said or seen to stand.
@@ -63,7 +65,11 @@ func (b *batch) findFate() fate {
 			refuted++
 			continue
 		}
+		p.void = b.p.known().rewound(p)
 		better := p.grade > best.grade || p.grade == best.grade && p.source == OffsetFromFetch && best.source != OffsetFromFetch
+		if (p.void == nil) != (best.void == nil) {
+			better = p.void == nil // what still stands goes before what stood
+		}
 		acknowledged := best.acknowledged || p.acknowledged
 		if best.offset == NoOffset || better {
 			best = p.fate
@@ -110,7 +116,7 @@ func (b *batch) findPlaces() []place {
 	}
 	for _, s := range b.views {
 		pl := place{sighting: s.sighting, created: created(s.batch), at: s.at}
-		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true}
+		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true, known: s.firstSight()}
 		if s.consumer != nil || b.p.reached(s.sighting) {
 			pl.grade = stored
 		}
@@ -121,7 +127,7 @@ func (b *batch) findPlaces() []place {
 
 func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 	pl := place{by: s, sent: s.sent.First.Time, created: created(s.sent.Batch), at: a.At.Time, retry: b.isRetryAnswer(s, a)}
-	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1}
+	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1, known: a.At.Time}
 	switch {
 	case a.ErrorCode == 0:
 		pl.source, pl.acknowledged = OffsetFromAnswer, true
@@ -236,7 +242,7 @@ func (p *partition) known() *claims {
 	if p.log == nil {
 		c := p.claims()
 		c.bounds = c.findBounds()
-		c.rewinds = p.findRewinds(&c)
+		c.rewinds = append(p.findRewinds(&c), p.findFalls()...)
 		p.log = &c
 	}
 	return p.log
@@ -287,9 +293,10 @@ func (c *claims) overlapping(from, to int64, f func(claim) bool) {
 	}
 }
 
-// refuted reports whether the place is shown to hold other content: by a Fetch, or by an OK for another batch there.
+// refuted reports whether the place is shown to hold other content, by a Fetch or by an OK for another batch there, or a later leader
+// never had it. While a log that was cut back had the place, others stood there beside it: see rewound.
 func (b *batch) refuted(pl place) bool {
-	if b.p.known().rewound(pl) || b.cutOff(pl) {
+	if b.cutOff(pl) {
 		return true
 	}
 	if pl.sighting != nil {

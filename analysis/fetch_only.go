@@ -38,7 +38,7 @@ func (c *chains) equalPairs() [][2]entry {
 		}
 		a, b := o.entries[0], o.entries[1]
 		x, y := storedAt(a), storedAt(b)
-		if x == NoOffset || y == NoOffset || x == y || !c.sameTimestamp(a, b) {
+		if x == NoOffset || y == NoOffset || x == y || !c.sameTimestamp(a, b) || !a.b.fate().beside(b.b.fate()) {
 			continue
 		}
 		if x > y {

@@ -27,6 +27,7 @@ type history struct {
 	marks     []highWatermark
 	leaders   []leaderSeen
 	ends      []epochEnd
+	level     level
 	aborted   map[kafka.AbortedTransaction]bool
 
 	forgotten []forgotten // what stood where, of history that was dropped
@@ -111,6 +112,9 @@ func (h *history) fetched(o *kafka.PartitionFetched) {
 	}
 	if n := len(h.marks); o.HighWatermark >= 0 && (n == 0 || o.HighWatermark > h.marks[n-1].offset) {
 		h.mark(highWatermark{o.At, o.HighWatermark})
+	}
+	if o.HighWatermark >= 0 {
+		h.level.answered(o.At, o.HighWatermark)
 	}
 	for _, a := range o.Aborted {
 		if h.aborted == nil {

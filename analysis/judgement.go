@@ -102,7 +102,7 @@ func (j *judgement) divide(h *history) {
 		p := j.partition(cluster, h.key, 0)
 		p.sends, p.torn, p.sightings = append(p.sends, h.sends...), append(p.torn, h.torn...), append(p.sightings, h.sightings...)
 		p.marks, p.leaders, p.forgotten = append(p.marks, h.marks...), append(p.leaders, h.leaders...), append(p.forgotten, h.forgotten...)
-		p.ends = append(p.ends, h.ends...)
+		p.ends, p.levels = append(p.ends, h.ends...), append(p.levels, &h.level)
 		p.addAborted(h)
 		return
 	}

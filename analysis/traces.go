@@ -5,7 +5,7 @@ package analysis
 const tracesShare = 16
 
 // traces remembers, for hashes of contents and of batches, where these were met first: eight bytes each, in a fixed memory. When
-// the newer of two halves is full it becomes the older one. A trace may be wrong, once in some hundred million: it says where
+// the newer of two halves is full it becomes the older one. A trace may be wrong, once in some ten million: it says where
 // to look, and decides nothing.
 type traces struct {
 	newer, older []uint64

@@ -63,6 +63,7 @@ func (c *chains) judgeChain(root *node) (duplicate, bool) {
 			d.copies = append(d.copies, one)
 		}
 	})
+	d.copies = beside(d.copies)
 	later := c.laterCopy(d.copies)
 	if later <= 0 {
 		return d, false

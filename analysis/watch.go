@@ -53,6 +53,9 @@ func (w *watch) look(c *Correlator) {
 		w.seed, w.seen, w.pairs, w.numbers, w.echoing = maphash.MakeSeed(), map[*history]*looked{}, map[[2]historyKey]int{}, map[historyKey]uint64{}, map[partitionKey]*echoing{}
 		w.memory = newTraces(c.options.Memory / tracesShare)
 	}
+	if len(w.seen) > 2*len(c.inOrder)+maxShared {
+		w.seen = map[*history]*looked{} // most of these were let go of; the others are looked at once more
+	}
 	for _, h := range c.inOrder {
 		w.now = max(w.now, h.seen)
 	}
@@ -71,9 +74,6 @@ func (w *watch) look(c *Correlator) {
 	}
 	for _, at := range changed { // all that has failed is known now
 		w.echoes(at)
-	}
-	if len(w.seen) > 2*len(c.inOrder)+maxShared {
-		w.seen = map[*history]*looked{} // most of these were let go of; the others are looked at once more
 	}
 }
 

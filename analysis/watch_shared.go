@@ -41,7 +41,7 @@ func (w *watch) share(h *history, s *send) {
 	b := s.sent.Batch
 	hash := maphash.Comparable(w.seed, sentBatch{identity: identityOf(b), crc: b.CRC})
 	first := w.memory.first(hash, n)
-	if first == n {
+	if first == n || first > uint64(len(w.keys)) { // not there before, or the trace of something else
 		return
 	}
 	i := slices.IndexFunc(w.shared, func(one *sharedBatch) bool { return one.hash == hash })

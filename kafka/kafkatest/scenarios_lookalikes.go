@@ -52,6 +52,12 @@ var lookalikeCases = []Case{
 		Tell:  func(s *Scenario) { recreatedUnseen(s, false) },
 	},
 	{
+		Name:  "topic-recreated-unseen-at-other-offsets",
+		About: "the same, at offsets that the capture has not shown before: only the high watermark tells",
+		Twin:  "fetch-only-two-producers",
+		Tell:  recreatedElsewhere,
+	},
+	{
 		Name:  "log-cut-back",
 		About: "an unclean election: the first copy has been fetched, then another producer's record stands there",
 		Twin:  "bump-after-45-elsewhere",

@@ -26,3 +26,13 @@ func epochEnded(s *Scenario, end int64) {
 	s.Advance(retryAfter)
 	send(c, 9, first.As(7, 1, 0), OK(104))
 }
+
+// recreatedElsewhere has a topic deleted and created again while nobody looks. What a reader has seen near the end of the first
+// log comes again from another producer at the beginning of the second, at offsets that the capture has not shown before.
+func recreatedElsewhere(s *Scenario) {
+	reader := s.Connect("reader-a", 1)
+	b := Batch{Topic: "devices", Records: s.Records("on")}
+	read(reader, 11, b.As(71, 0, 500).At(1003, 0))
+	s.Advance(time.Minute)
+	read(reader, 11, b.As(72, 0, 0).At(0, 0))
+}
