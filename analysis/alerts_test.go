@@ -2,10 +2,13 @@ package analysis
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kdupscan/kdupscan/kafka"
 )
 
 // given feeds a history observation by observation and asks for alerts behind each. It fails where a report of that moment would
@@ -171,4 +174,37 @@ func broadcast(partitions, batches int) string {
 		}
 	}
 	return text.String()
+}
+
+// A trace may be another's. It is no number of a history then.
+func TestTraceOfSomethingElse(t *testing.T) {
+	c := New(Options{})
+	w := &c.alerted.watch
+	w.look(c)
+	for _, o := range observe(t, "p1 > t/0 7/0/0:a; p1 < =0; p1 > t/1 7/0/1:b; p1 < =1") {
+		if sent, ok := o.(*kafka.BatchSent); ok {
+			w.memory.first(maphash.Comparable(w.seed, sentBatch{identity: identityOf(sent.Batch), crc: sent.Batch.CRC}), valueMask)
+		}
+		c.Observe(o)
+	}
+	if alerts := c.Alerts(); len(alerts) > 0 || len(w.shared) > 0 {
+		t.Errorf("alerts %v, shared %v", alerts, w.shared)
+	}
+}
+
+// Histories that were let go of are let go of here too, and what stays is looked at once more.
+func TestWatchLetsGo(t *testing.T) {
+	c := New(Options{})
+	w := &c.alerted.watch
+	w.look(c)
+	for range maxShared + 8 {
+		w.seen[newHistory(historyKey{})] = &looked{}
+	}
+	for _, o := range observe(t, "p1 > t/0 7/0/0:a; p1 < =0") {
+		c.Observe(o)
+		c.Alerts()
+	}
+	if len(w.seen) != 1 {
+		t.Errorf("%d histories are remembered", len(w.seen))
+	}
 }

@@ -266,10 +266,10 @@ var messageLimitEntries = []Entry{
 	},
 	{
 		Code: "asked-for-not-seen", Class: ClassLimit, Since: firstRelease,
-		Title:   "No batch was seen of the topic, partition or producer that was asked for",
+		Title:   "No batch was seen of the topic, partition, producer or time that was asked for",
 		Effect:  "all that was asked for: whether its records stand twice cannot be said",
-		Meaning: "--topic, --partition and --producer-id narrow a report. Batches of others are in the capture, and not one of what was named, so the report is inconclusive and not clean.",
-		Causes:  []string{"a name that is written in another way: topics are told apart by case", "a topic that the capture knows by its id only: topic-id-unresolved", "a capture from another host or time"},
+		Meaning: "--topic, --partition, --producer-id, --since and --until narrow a report. Batches of others are in the capture, and not one of what was named, or no packet of that time, so the report is inconclusive and not clean.",
+		Causes:  []string{"a name that is written in another way: topics are told apart by case", "a topic that the capture knows by its id only: topic-id-unresolved", "a time in another zone than UTC", "a capture from another host or time"},
 		Next:    []string{"scan without these options: findings, producers and limits name what there is"},
 		Similar: []string{"a topic with batches and no finding: that report is clean"},
 		Example: "--topic order, where the topic is called orders.",

@@ -119,7 +119,7 @@ func newView(r *analysis.Result, o Options) *view {
 		}
 	}
 	v.verdict = kept.Verdict(v.MinVerdict)
-	if v.verdict == analysis.Clean && !o.seenIn(r) {
+	if v.verdict == analysis.Clean && (!o.seenIn(r) || span.misses(r.Captures)) {
 		v.verdict, v.unseen = analysis.Inconclusive, true
 		narrowed := *r
 		narrowed.Notes = withNote(r.Notes, analysis.LimitNotSeen)
@@ -152,6 +152,14 @@ func (o *Options) askedFor() string {
 	}
 	if o.ProducerID != nil {
 		parts = append(parts, fmt.Sprintf("producer id %d", *o.ProducerID))
+	}
+	for _, end := range []struct {
+		word string
+		at   Moment
+	}{{"since", o.Since}, {"until", o.Until}} {
+		if end.at != (Moment{}) {
+			parts = append(parts, end.word+" "+end.at.String())
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kdupscan/kdupscan/analysis"
@@ -26,6 +27,14 @@ func ParseMoment(s string) (Moment, error) {
 		}
 	}
 	return Moment{}, fmt.Errorf("want a time such as 2025-01-24T15:37:10Z, or a time of day in UTC such as 15:37:10")
+}
+
+// String is the moment as it may be given.
+func (m Moment) String() string {
+	if m.clock {
+		return m.time.Format("15:04:05.999999999")
+	}
+	return m.time.Format(time.RFC3339Nano)
 }
 
 // After reports whether m comes after o whatever day the captures are of: false where one is a time of day.
@@ -66,6 +75,13 @@ func (o *Options) window(captures []pcap.Capture) window {
 		}
 	}
 	return w
+}
+
+// misses reports whether all packets of the captures were seen outside the window.
+func (w window) misses(captures []pcap.Capture) bool {
+	return !slices.ContainsFunc(captures, func(c pcap.Capture) bool {
+		return c.Packets > 0 && !c.Last.Time().Before(w.since) && (w.until.IsZero() || !c.First.Time().After(w.until))
+	})
 }
 
 // holds reports whether the later copy of f was first sent or seen within the window, its ends included.

@@ -12,7 +12,7 @@ const (
 	// caches of the workers.
 	chunkBytes    = 1 << 20
 	chunkSegments = 4096
-	// chunkMemory is what a chunk takes: its payloads, and its segments.
+	// chunkMemory is what the load of a chunk takes: its payloads, and its segments.
 	chunkMemory = chunkBytes + chunkSegments*160
 )
 

@@ -121,15 +121,15 @@ func (e *engine) send(c *chunk) {
 	for i := range e.lanes {
 		if c.concerns(i) {
 			c.pending.Add(1)
-			e.wait(i, c)
+			e.enqueue(i, c)
 		}
 	}
 	e.leave(c)
 	e.ordered <- c
 }
 
-// wait puts a chunk into a lane.
-func (e *engine) wait(i int, c *chunk) {
+// enqueue puts a chunk into a lane.
+func (e *engine) enqueue(i int, c *chunk) {
 	l := &e.lanes[i]
 	l.Lock()
 	defer l.Unlock()

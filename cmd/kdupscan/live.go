@@ -60,7 +60,7 @@ SIGINT and SIGTERM end the run with its report, a second one ends it at once. SI
 writes a report so far, SIGHUP opens the file of --alerts again.
 
 Exit status: 0 nothing found, 1 duplicates or suspected ones, 2 misuse or input that
-cannot be read, 3 inconclusive: no batch could be decoded.`,
+cannot be read, 3 inconclusive: no batch could be decoded, or none of what was asked for.`,
 		Example: `  kdupscan live -i eth0
   kdupscan live -i any --filter 'port 9092' --record /var/lib/kdupscan --metrics 127.0.0.1:9709
   tcpdump -i eth0 -U -w - port 9092 | kdupscan live -r - --alerts findings.ndjson`,

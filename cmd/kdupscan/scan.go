@@ -54,7 +54,7 @@ Several files are several vantage points or a rotated set and are merged by time
 A folder stands for the captures in it, - for standard input.
 
 Exit status: 0 nothing found, 1 duplicates or suspected ones, 2 misuse or input that
-cannot be read, 3 inconclusive: no batch could be decoded.`,
+cannot be read, 3 inconclusive: no batch could be decoded, or none of what was asked for.`,
 		Example: `  kdupscan scan broker1.pcap broker2.pcapng.gz
   tcpdump -i any -w - port 9092 | kdupscan scan -
   kdupscan scan --output json --out report.json captures/
