@@ -79,7 +79,7 @@ func (o *Options) window(captures []pcap.Capture) window {
 
 // misses reports whether all packets of the captures were seen outside the window.
 func (w window) misses(captures []pcap.Capture) bool {
-	return !slices.ContainsFunc(captures, func(c pcap.Capture) bool {
+	return w != (window{}) && !slices.ContainsFunc(captures, func(c pcap.Capture) bool {
 		return c.Packets > 0 && !c.Last.Time().Before(w.since) && (w.until.IsZero() || !c.First.Time().After(w.until))
 	})
 }
