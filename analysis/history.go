@@ -113,7 +113,7 @@ func (h *history) fetched(o *kafka.PartitionFetched) {
 	if n := len(h.marks); o.HighWatermark >= 0 && (n == 0 || o.HighWatermark > h.marks[n-1].offset) {
 		h.mark(highWatermark{o.At, o.HighWatermark})
 	}
-	if o.HighWatermark >= 0 {
+	if o.HighWatermark >= 0 && o.HighWatermark <= maxOffset {
 		h.level.answered(o.At, o.HighWatermark)
 	}
 	for _, a := range o.Aborted {

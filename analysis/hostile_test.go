@@ -181,6 +181,9 @@ func (f *fromBytes) observation() kafka.Observation {
 	if len(f.endings) > 0 && f.byte()%2 == 1 {
 		return &kafka.TransactionEnded{TransactionEnding: f.endings[f.byte()%len(f.endings)], Answer: f.seen(), NewProducerID: f.number(), NewProducerEpoch: int16(f.number())}
 	}
+	if f.byte()%2 == 1 {
+		return &kafka.EpochEnd{Seen: f.seen(), Topic: f.topic(), Partition: int32(f.byte() % 2), AskedEpoch: int32(f.number()), LeaderEpoch: int32(f.number()), EndOffset: f.number()}
+	}
 	return &kafka.OffsetCommitted{Seen: f.seen(), Topic: f.topic(), Partition: int32(f.byte() % 2), Offset: f.number()}
 }
 

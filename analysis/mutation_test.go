@@ -61,6 +61,14 @@ func distort(o kafka.Observation, r *rand.Rand) kafka.Observation {
 		f := *o
 		f.HighWatermark = edge
 		return &f
+	case *kafka.EpochEnd:
+		e := *o
+		if r.IntN(2) == 0 {
+			e.LeaderEpoch = int32(edge)
+		} else {
+			e.EndOffset = edge
+		}
+		return &e
 	case *kafka.LeaderNamed:
 		l := *o
 		l.LeaderEpoch = int32(edge)
