@@ -1,6 +1,10 @@
 package analysis
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
 
 // doubled is a batch that stands at two places under one identity; the second time perhaps cut anew.
 type doubled struct {
@@ -19,10 +23,10 @@ func (c *chains) recutFailures() {
 		}
 		own := producerEpoch{b.id.producer, b.id.epoch}
 		last, known := top[own]
-		if !known || uint32(b.id.last-last)&0x7fffffff < 1<<30 {
+		if !known || kafka.SequenceDistance(last, b.id.last) >= 0 {
 			top[own] = b.id.last
 		}
-		if !known || uint32(last-b.id.base)&0x7fffffff >= 1<<30 {
+		if !known || kafka.SequenceDistance(b.id.base, last) < 0 {
 			continue // its sequences go on where others ended
 		}
 		for _, o := range c.p.batches[max(0, i-maxRivals):i] {
@@ -35,7 +39,7 @@ func (c *chains) recutFailures() {
 
 // recut notes two batches that share a record where both places are certain and differ.
 func (c *chains) recut(first, again *batch) {
-	shift := (first.id.base - again.id.base) << 1 >> 1 // sequences have 31 bits
+	shift := kafka.SequenceDistance(again.id.base, first.id.base)
 	for _, r := range first.records {
 		at := entry{again, r.Delta + shift}
 		same, ok := at.record()

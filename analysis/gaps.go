@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
+	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
@@ -204,13 +206,7 @@ func sortSequences(all []*batch) {
 			own[i] = all[place]
 		}
 		slices.SortStableFunc(own, func(a, b *batch) int {
-			switch ahead := uint32(b.id.base-a.id.base) & 0x7fffffff; {
-			case ahead == 0:
-				return 0
-			case ahead < 1<<30: // the ring of sequences wraps
-				return -1
-			}
-			return 1
+			return cmp.Compare(0, kafka.SequenceDistance(a.id.base, b.id.base))
 		})
 		for i, place := range at {
 			all[place] = own[i]

@@ -1,5 +1,7 @@
 package analysis
 
+import "github.com/kdupscan/kdupscan/kafka"
+
 // misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
 // id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
 // of a batch covers neither topic nor partition, so brokers take both.
@@ -157,7 +159,7 @@ func (j *judgement) foreign(b *batch) *send {
 }
 
 // distance is how far apart two sequences are.
-func distance(a, b int32) uint32 {
-	d := uint32(a-b) & 0x7fffffff
-	return min(d, 1<<31-d)
+func distance(a, b int32) int32 {
+	d := kafka.SequenceDistance(a, b)
+	return max(d, -d)
 }

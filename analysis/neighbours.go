@@ -46,7 +46,7 @@ func (p *partition) adjacent() *neighbours {
 // predecessor returns the batch sent with the sequences just before b's, nil if none was seen.
 func (b *batch) predecessor() *batch {
 	own := producerEpoch{b.id.producer, b.id.epoch}
-	return other(b, b.p.adjacent().byLast[sequenceAt{own, int32((int64(b.id.base) - 1) & 0x7fffffff)}])
+	return other(b, b.p.adjacent().byLast[sequenceAt{own, kafka.AddSequence(b.id.base, -1)}])
 }
 
 // successor returns the batch sent with the sequences just behind b's, nil if none was seen.

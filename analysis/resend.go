@@ -174,7 +174,7 @@ func preferred(n, best, last *node) bool {
 func behind(a, b *node) bool {
 	x, y := a.entries[0], b.entries[0]
 	if x.b.idempotent() && y.b.idempotent() && x.b.id.producer == y.b.id.producer && x.b.id.epoch == y.b.id.epoch {
-		return b.key.sequence != a.key.sequence && uint32(b.key.sequence-a.key.sequence)&0x7fffffff < 1<<30
+		return kafka.SequenceDistance(a.key.sequence, b.key.sequence) > 0
 	}
 	if x.b != y.b {
 		return before(x.b, y.b)

@@ -108,5 +108,9 @@ func (b *Batch) LastOffset() int64 { return b.BaseOffset + int64(b.LastOffsetDel
 // LastSequence returns the sequence of the last record; sequences wrap from 2147483647 to 0.
 func (b *Batch) LastSequence() int32 { return AddSequence(b.BaseSequence, b.LastOffsetDelta) }
 
-// AddSequence returns sequence + n (n >= 0) in the ring of 2^31 sequences.
+// SequenceDistance returns how far to stands behind from in the ring of 2^31 sequences, the shorter way round: negative if it comes
+// before.
+func SequenceDistance(from, to int32) int32 { return (to - from) << 1 >> 1 }
+
+// AddSequence returns sequence + n in the ring of 2^31 sequences.
 func AddSequence(sequence, n int32) int32 { return int32((int64(sequence) + int64(n)) & 0x7fffffff) }

@@ -84,17 +84,10 @@ func (v *view) explanation(f *analysis.Finding) []string {
 	return nonempty(out)
 }
 
-// Doubts that sentences tell in their own way: that on the bump, and that on the verdict.
-const (
-	triggerNotSeen    pcap.Code = "trigger-not-seen"
-	earlierSendHidden pcap.Code = "earlier-send-may-be-hidden"
-	firstAcknowledged pcap.Code = "first-copy-acknowledged"
-)
-
 // doubts are those of f that no other sentence tells.
 func doubts(f *analysis.Finding) []pcap.Code {
 	return slices.DeleteFunc(slices.Clone(f.Doubts), func(c pcap.Code) bool {
-		return c == triggerNotSeen && f.Bump != nil && f.Bump.Trigger == nil
+		return c == analysis.DoubtTriggerNotSeen && f.Bump != nil && f.Bump.Trigger == nil
 	})
 }
 
@@ -149,7 +142,7 @@ func (v *view) bumpSentence(b *analysis.Bump) string {
 		change += ", without an InitProducerId exchange in this capture"
 	}
 	if b.Trigger == nil {
-		return fmt.Sprintf("%s; what forced it was not seen (kdupscan explain %s).", change, triggerNotSeen)
+		return fmt.Sprintf("%s; what forced it was not seen (kdupscan explain %s).", change, analysis.DoubtTriggerNotSeen)
 	}
 	return fmt.Sprintf("%s; what forced it: %s, %s.", change, triggerText(b.Trigger), v.frame(b.Trigger.At.Ref))
 }
@@ -167,7 +160,7 @@ var followText = map[analysis.Cause]string{
 
 // ruledOut names the innocent explanation that was ruled out.
 func ruledOut(f *analysis.Finding) string {
-	if slices.Contains(f.Doubts, firstAcknowledged) {
+	if slices.Contains(f.Doubts, analysis.DoubtFirstCopyAcknowledged) {
 		return "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and records that are equal by nature (the whole batch came again with its timestamps, and the content occurs nowhere else in the partition)."
 	}
 	return ruledOutText[f.Cause]
@@ -204,7 +197,7 @@ func (v *view) sure(f *analysis.Finding) string {
 		}
 		return "Probable: " + because + ". Each copy was appended; that each was committed was not seen."
 	}
-	if slices.Contains(f.Doubts, earlierSendHidden) {
+	if slices.Contains(f.Doubts, analysis.DoubtEarlierSendMayBeHidden) {
 		return "Possible: " + because + ". The sends of the first copy that were seen were refused; an earlier one may lie outside of the capture."
 	}
 	return "Possible: " + because + ". Whether the first copy was appended was not seen."
