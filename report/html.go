@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/kdupscan/kdupscan/analysis"
 )
@@ -21,7 +22,8 @@ const (
 //go:embed html.tmpl
 var htmlSource string
 
-var htmlTemplate = template.Must(template.New("report").Parse(htmlSource))
+// htmlTemplate is parsed when it is needed: that takes longer than the rest of starting the program.
+var htmlTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("report").Parse(htmlSource)) })
 
 // page is the HTML report as data. Its strings are clean; html/template escapes what is markup.
 type page struct {
@@ -66,7 +68,7 @@ type (
 // writeHTML writes the report as one page that needs nothing else: no script, no font, no image from elsewhere.
 func writeHTML(w io.Writer, v *view) error {
 	var b bytes.Buffer
-	if err := htmlTemplate.Execute(&b, v.page()); err != nil {
+	if err := htmlTemplate().Execute(&b, v.page()); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())
