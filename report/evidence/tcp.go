@@ -4,20 +4,17 @@ import (
 	"io"
 	"net/netip"
 
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
-
 	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/reassembly"
 )
 
 // tcpWriter writes packets as raw IP with TCP: there are no link layer addresses that would have to be kept secret.
 type tcpWriter struct {
-	out    *pcap.Writer
-	names  *Pseudonyms
-	buffer gopacket.SerializeBuffer
-	conns  map[*conn]*progress
-	count  uint16 // of packets, for the identification of IPv4
+	out   *pcap.Writer
+	names *Pseudonyms
+	wire  []byte // the packet being written
+	conns map[*conn]*progress
+	count uint16 // of packets, for the identification of IPv4
 }
 
 // progress is how far the streams of a connection have come, by direction.
@@ -26,7 +23,7 @@ type progress struct{ sent, acked [2]int64 }
 func newTCPWriter(w io.Writer, names *Pseudonyms, comment string) *tcpWriter {
 	return &tcpWriter{
 		out: pcap.NewWriter(w, pcap.WriterOptions{Application: application, Comment: comment}), names: names,
-		buffer: gopacket.NewSerializeBuffer(), conns: make(map[*conn]*progress),
+		conns: make(map[*conn]*progress),
 	}
 }
 
@@ -51,20 +48,12 @@ func (t *tcpWriter) write(p *packet) error {
 		offset = at.sent[p.dir]
 	}
 	at.sent[p.dir] = max(at.sent[p.dir], offset+int64(len(p.data)+p.missing))
-	h := layers.TCP{
-		Seq: p.conn.sequence(p.dir, offset), Ack: p.conn.sequence(other, at.acked[other]), Window: 1<<16 - 1,
-		SYN: p.flags&reassembly.SYN != 0, ACK: p.flags&reassembly.ACK != 0, PSH: p.flags&reassembly.PSH != 0,
-		FIN: p.flags&reassembly.FIN != 0, RST: p.flags&reassembly.RST != 0,
+	h := tcpHeader{seq: p.conn.sequence(p.dir, offset), flags: p.flags}
+	if p.flags&reassembly.SYN != 0 {
+		h.seq-- // it has a number of its own
 	}
-	if h.SYN {
-		h.Seq-- // it has a number of its own
-		h.Options = []layers.TCPOption{
-			{OptionType: layers.TCPOptionKindMSS, OptionLength: 4, OptionData: []byte{maxSegment >> 8, maxSegment & 0xff}},
-			{OptionType: layers.TCPOptionKindWindowScale, OptionLength: 3, OptionData: []byte{14}}, // so that no window is ever full
-		}
-	}
-	if !h.ACK {
-		h.Ack = 0
+	if p.flags&reassembly.ACK != 0 {
+		h.ack = p.conn.sequence(other, at.acked[other])
 	}
 	return t.packet(p, &h)
 }
@@ -79,35 +68,16 @@ func (c *conn) sequence(d reassembly.Direction, offset int64) uint32 {
 }
 
 // packet writes a packet, cut where bytes of it are missing.
-func (t *tcpWriter) packet(p *packet, h *layers.TCP) error {
+func (t *tcpWriter) packet(p *packet, h *tcpHeader) error {
 	from, to := t.ends(p)
-	h.SrcPort, h.DstPort = layers.TCPPort(from.Port()), layers.TCPPort(to.Port())
 	t.count++
-	const hops = 64
-	var network gopacket.SerializableLayer
-	var err error
-	if from.Addr().Is4() {
-		ip := &layers.IPv4{
-			Version: 4, TTL: hops, Id: t.count, Flags: layers.IPv4DontFragment, Protocol: layers.IPProtocolTCP,
-			SrcIP: from.Addr().AsSlice(), DstIP: to.Addr().AsSlice(),
-		}
-		network, err = ip, h.SetNetworkLayerForChecksum(ip)
-	} else {
-		ip := &layers.IPv6{
-			Version: 6, HopLimit: hops, NextHeader: layers.IPProtocolTCP, SrcIP: from.Addr().AsSlice(), DstIP: to.Addr().AsSlice(),
-		}
-		network, err = ip, h.SetNetworkLayerForChecksum(ip)
-	}
-	if err != nil {
-		return err
-	}
-	payload := append(append([]byte(nil), p.data...), make([]byte, p.missing)...)
-	options := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
-	if err := gopacket.SerializeLayers(t.buffer, options, network, h, gopacket.Payload(payload)); err != nil {
-		return err
-	}
-	wire := t.buffer.Bytes()
-	f := pcap.Frame{Ref: p.at, LinkType: pcap.LinkTypeRaw, OriginalLength: len(wire), Data: wire[:len(wire)-p.missing]}
+	segment := h.size() + len(p.data) + p.missing
+	t.wire = appendIP(t.wire[:0], from.Addr(), to.Addr(), t.count, segment)
+	start := len(t.wire)
+	t.wire = h.append(t.wire, from.Port(), to.Port())
+	t.wire = append(append(t.wire, p.data...), make([]byte, p.missing)...)
+	sumTCP(t.wire[start:], from.Addr(), to.Addr())
+	f := pcap.Frame{Ref: p.at, LinkType: pcap.LinkTypeRaw, OriginalLength: len(t.wire), Data: t.wire[:len(t.wire)-p.missing]}
 	f.Capture = 0 // it is one file now
 	return t.out.Write(&f, p.comment)
 }
