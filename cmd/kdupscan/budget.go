@@ -27,9 +27,9 @@ func (b budget) scale(n int64, users int) int64 {
 	return max(1, int64(float64(n)*float64(b)/float64(defaultMemory))/int64(users))
 }
 
-// history is what the correlator may keep: a quarter. With the garbage it brings, and all else that ordinary traffic
+// history is what the correlator may keep: seven parts of 32. With the garbage it brings, and all else that ordinary traffic
 // needs, a scan stays at about half of its budget; the rest is for very many connections, and for hostile traffic.
-func (b budget) history() int64 { return int64(b) / 4 }
+func (b budget) history() int64 { return int64(b) / 32 * 7 }
 
 func (b budget) kafka(users int) kafka.Limits {
 	l := kafka.DefaultLimits()
