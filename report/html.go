@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/kdupscan/kdupscan/analysis"
 )
@@ -22,8 +21,10 @@ const (
 //go:embed html.tmpl
 var htmlSource string
 
-// htmlTemplate is parsed when it is needed: that takes longer than the rest of starting the program.
-var htmlTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("report").Parse(htmlSource)) })
+// htmlTemplate parses the page: when one is written, and not whenever the program starts.
+func htmlTemplate() *template.Template {
+	return template.Must(template.New("report").Parse(htmlSource))
+}
 
 // page is the HTML report as data. Its strings are clean; html/template escapes what is markup.
 type page struct {

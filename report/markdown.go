@@ -6,7 +6,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/kdupscan/kdupscan/analysis"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -223,14 +222,12 @@ func (m *markdown) notes() {
 
 // loud matches text that a Markdown reader could take for more than text: markup, HTML, a link, a mention of a person, an
 // issue or a label, an emoji.
-var loud = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[^\p{L}\p{N} .,:;()/_=+'"–→…-]|(^|[^\p{L}\p{N}])_|_($|[^\p{L}\p{N}])|(?i:www\.)|://|:[+]?[a-z_][a-z0-9_+-]*:|:100:|:1234:|^[-+=]|^\d+[.)]( |$)|--|==|GH-`)
-})
+var loud = regexp.MustCompile(`[^\p{L}\p{N} .,:;()/_=+'"–→…-]|(^|[^\p{L}\p{N}])_|_($|[^\p{L}\p{N}])|(?i:www\.)|://|:[+]?[a-z_][a-z0-9_+-]*:|:100:|:1234:|^[-+=]|^\d+[.)]( |$)|--|==|GH-`)
 
 // mdText makes clean text inert in Markdown, in a table as well: text that is loud becomes code, inside which nothing is
 // markup. The escapes of appendClean that end in a sign of Markdown are written as numbers there.
 func mdText(s string) string {
-	if s != strings.TrimSpace(s) || loud().MatchString(s) {
+	if s != strings.TrimSpace(s) || loud.MatchString(s) {
 		return mdCode(s)
 	}
 	return s
