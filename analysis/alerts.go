@@ -50,14 +50,6 @@ func (c *Correlator) Alerts() []Alert {
 	return fresh
 }
 
-// judged judges some partitions; nil: all.
-func (c *Correlator) judged(only map[partitionKey]bool) *judgement {
-	j := newJudgement(c)
-	j.only = only
-	j.run()
-	return j
-}
-
 // Interim judges the whole history as Finish does, and goes on.
 func (c *Correlator) Interim() *Result { return c.Finish() }
 

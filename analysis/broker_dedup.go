@@ -46,11 +46,14 @@ func (c *chains) recut(first, again *batch) {
 		if !ok || same.Content != r.Content || same.Timestamp != r.Timestamp {
 			continue
 		}
-		one, ok := first.certainPlace()
-		two, ok2 := again.certainPlace()
+		ones, twos := first.certainPlaces(), again.certainPlaces()
+		if len(ones) == 0 || len(twos) == 0 {
+			return
+		}
+		one, two := ones[0], twos[0]
 		x, y := one.offset+int64(r.Delta), two.offset+int64(at.delta)
 		switch {
-		case !ok || !ok2 || x == y || !one.beside(two.fate):
+		case x == y || !one.beside(two.fate):
 		case x < y:
 			c.doubles = append(c.doubles, doubled{b: first, first: one, second: two, again: again, shift: shift})
 		default:
@@ -60,15 +63,16 @@ func (c *chains) recut(first, again *batch) {
 	}
 }
 
-// certainPlace returns where the batch surely stands.
-func (b *batch) certainPlace() (place, bool) {
+// certainPlaces returns where the batch surely stands, or stood until the log was cut back.
+func (b *batch) certainPlaces() []place {
+	var certain []place
 	for _, pl := range b.places() {
+		pl.void = b.p.known().rewound(pl)
 		if pl.grade == stored && !b.refuted(pl) {
-			pl.void = b.p.known().rewound(pl)
-			return pl, true
+			certain = append(certain, pl)
 		}
 	}
-	return place{}, false
+	return certain
 }
 
 // dedupFailures finds batches that a broker stored twice under one producer id, epoch and sequence. Both places must be
@@ -80,9 +84,8 @@ func (c *chains) dedupFailures() {
 			continue
 		}
 		var places []place
-		for _, pl := range b.places() {
-			pl.void = b.p.known().rewound(pl)
-			if pl.grade == stored && !b.refuted(pl) && !samePlace(places, pl) {
+		for _, pl := range b.certainPlaces() {
+			if !samePlace(places, pl) {
 				places = append(places, pl)
 			}
 		}

@@ -106,8 +106,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 
 // Finish judges the whole history and returns what it shows. Captures, Coverage and Notes are left to the caller.
 func (c *Correlator) Finish() *Result {
-	j := newJudgement(c)
-	j.run()
+	j := c.judged(nil)
 	j.count()
 	findings := slices.Clone(c.window.settled)
 	for _, f := range j.found {
@@ -140,7 +139,7 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 		return
 	}
 	h.sends = append(h.sends, s)
-	h.watch()
+	h.touched()
 	if o.Acks != 0 {
 		c.requests[o.Request] = append(c.requests[o.Request], s)
 		l.asked(o.Request, func(old *kafka.Request) { delete(c.requests, old) })
@@ -163,7 +162,7 @@ func (c *Correlator) answered(o *kafka.BatchAnswered) {
 	for _, s := range c.requests[o.Request] {
 		if s.answer == nil && s.sent.Partition == o.Partition && sameTopic(s.sent.Topic, o.Topic) {
 			s.answer = o
-			if o.ErrorCode == 0 && o.BaseOffset >= 0 {
+			if s.placed() {
 				s.of.answered[o.BaseOffset] = s
 			}
 			c.heard(s)

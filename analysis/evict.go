@@ -10,8 +10,7 @@ import (
 // may still become a finding stays: batches whose fate is open, and the batches of findings with a newer copy, unless even
 // those alone are too many.
 func (c *Correlator) evict() {
-	j := newJudgement(c)
-	j.run()
+	j := c.judged(nil)
 	cutoff, last := c.cutoff()
 	open := map[int64]bool{} // arrivals that stay
 	for _, f := range j.found {
@@ -138,16 +137,14 @@ func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 	h.cost = 0
 	clear(h.answered)
 	h.sends = slices.DeleteFunc(h.sends, func(s *send) bool {
-		a := s.answer
-		placed := a != nil && a.ErrorCode == 0 && a.BaseOffset >= 0
-		stays := s.at >= cutoff || open[s.order]
+		a, stays := s.answer, s.at >= cutoff || open[s.order]
 		switch {
 		case stays:
 			h.cost += s.cost
-			if placed {
+			if s.placed() {
 				h.answered[a.BaseOffset] = s
 			}
-		case placed:
+		case s.placed():
 			h.forget(a.BaseOffset, a.BaseOffset+int64(s.sent.Batch.LastOffsetDelta)+1, a.At.Time)
 		}
 		return !stays

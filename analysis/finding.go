@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"iter"
 	"net/netip"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -176,16 +177,45 @@ type Event struct {
 	LastSequence   int32
 	RecordCount    int32
 	CRC            uint32
-	HasBatch       bool                // the five fields above, and CRC, are meaningful
-	Acks           int16               // produce requests
-	LeaderID       int32               // leader-change, and answers that name a leader; -1 unknown
-	LeaderEpoch    int32               // likewise; of a fetched batch: its partition leader epoch
-	PreviousEpoch  int32               // leader-change: the leader epoch before; -1 unknown
-	ReplicaID      int32               // fetch: -1 consumer, >= 0 follower, -2 unknown
-	Copy           int                 // 1-based index of the copy it belongs to; 0: neither
-	Deduplicated   bool                // an OK answer that gives an earlier batch's offset
-	Repeat         int                 // how many further equal events (same kind, batch, error, server) this one stands for
-	RepeatedIn     [8]pcap.FrameNumber // the first of those, in the capture of At; 0 behind the last
+	HasBatch       bool                            // the five fields above, and CRC, are meaningful
+	Acks           int16                           // produce requests
+	LeaderID       int32                           // leader-change, and answers that name a leader; -1 unknown
+	LeaderEpoch    int32                           // likewise; of a fetched batch: its partition leader epoch
+	PreviousEpoch  int32                           // leader-change: the leader epoch before; -1 unknown
+	ReplicaID      int32                           // fetch: -1 consumer, >= 0 follower, -2 unknown
+	Copy           int                             // 1-based index of the copy it belongs to; 0: neither
+	Deduplicated   bool                            // an OK answer that gives an earlier batch's offset
+	Repeat         int                             // how many further equal events (same kind, batch, error, server) this one stands for
+	RepeatedIn     [maxRepeatedIn]pcap.FrameNumber // the first of those, in the capture of At; 0 behind the last
+}
+
+// maxRepeatedIn is how many frames of equal events are named: a client may try every 100 ms for two minutes.
+const maxRepeatedIn = 8
+
+// Positions returns the packets that the finding rests on: of its story, of its copies' evidence, and of its change of identity.
+// One may come more than once.
+func (f *Finding) Positions() iter.Seq[Position] {
+	return func(yield func(Position) bool) {
+		lists := [][]Event{f.Timeline}
+		for i := range f.Copies {
+			lists = append(lists, f.Copies[i].Evidence)
+		}
+		for _, events := range lists {
+			for i := range events {
+				if at := events[i].At; !at.IsZero() && !yield(at) {
+					return
+				}
+			}
+		}
+		if b := f.Bump; b != nil {
+			if !b.FirstSeen.IsZero() && !yield(b.FirstSeen) {
+				return
+			}
+			if t := b.Trigger; t != nil && !t.At.IsZero() {
+				yield(t.At)
+			}
+		}
+	}
 }
 
 // Inferred is what the traffic shows of a producer's configuration.

@@ -73,6 +73,11 @@ type send struct {
 	legs   []*send              // the same exchange seen on other connections (NAT, proxy)
 }
 
+// placed reports whether an OK answer named the offset at which the batch stands.
+func (s *send) placed() bool {
+	return s.answer != nil && s.answer.ErrorCode == 0 && s.answer.BaseOffset >= 0
+}
+
 // sighting is a batch that stands in the log, as Fetch answers show it.
 type sighting struct {
 	batch    *kafka.Batch

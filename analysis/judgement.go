@@ -37,6 +37,14 @@ func newJudgement(c *Correlator) *judgement {
 	return &judgement{c: c, byKey: map[partitionKey]*partition{}, bumps: map[[2]producerEpoch]*Bump{}}
 }
 
+// judged judges some partitions; nil: all.
+func (c *Correlator) judged(only map[partitionKey]bool) *judgement {
+	j := newJudgement(c)
+	j.only = only
+	j.run()
+	return j
+}
+
 func (j *judgement) run() {
 	j.c.topics.tieByTraffic(j.c)
 	for _, h := range j.c.inOrder {

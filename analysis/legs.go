@@ -110,15 +110,9 @@ func relays(first, s *send) bool {
 func (b *batch) relayEvents(s *send, number int) []Event {
 	var all []Event
 	for _, leg := range s.legs {
-		if sameSegment(s, leg) {
-			continue
+		if !sameSegment(s, leg) {
+			all = append(all, b.requestEvent(leg, number))
 		}
-		e := b.event(EventProduceRequest, position(&leg.sent.Seen), number)
-		e.Acks = leg.sent.Acks
-		if r := leg.sent.Request; r != nil {
-			e.CorrelationID, e.HasCorrelation = r.CorrelationID, true
-		}
-		all = append(all, e)
 	}
 	if at, lost := s.link.lost(); lost && len(all) > 0 && s.answer == nil && s.reply() != nil && s.sent.Acks != 0 {
 		all = append(all, b.event(EventConnectionLost, positionOf(s.link, at), number))
@@ -139,19 +133,14 @@ func relayedAgain(sends []*send) map[bytesOf]bool {
 	if len(sends) == 0 || !slices.ContainsFunc(sends, func(s *send) bool { return s.link.Client.Addr() != sends[0].link.Client.Addr() }) {
 		return nil
 	}
-	seen := newFilter(len(sends))
-	var again map[bytesOf]bool
-	for _, s := range sends {
-		key := s.bytesOf()
-		if !seen.add(mixed(uint64(key.crc), uint64(key.size)<<32)) {
-			continue
+	all := func(yield func(bytesOf) bool) {
+		for _, s := range sends {
+			if !yield(s.bytesOf()) {
+				return
+			}
 		}
-		if again == nil {
-			again = map[bytesOf]bool{}
-		}
-		again[key] = true
 	}
-	return again
+	return metAgain(len(sends), all, func(key bytesOf) kafka.Fingerprint { return mixed(uint64(key.crc), uint64(key.size)<<32) })
 }
 
 func (s *send) exchange() (exchange, bool) {
@@ -164,19 +153,14 @@ func (s *send) exchange() (exchange, bool) {
 
 // sentAgain returns the exchanges that several sends may share.
 func sentAgain(sends []*send) map[exchange]bool {
-	seen := newFilter(len(sends))
-	var again map[exchange]bool
-	for _, s := range sends {
-		key, ok := s.exchange()
-		if !ok || !seen.add(mixed(uint64(key.crc), uint64(key.correlationID)<<32)) {
-			continue
+	exchanges := func(yield func(exchange) bool) {
+		for _, s := range sends {
+			if key, ok := s.exchange(); ok && !yield(key) {
+				return
+			}
 		}
-		if again == nil {
-			again = map[exchange]bool{}
-		}
-		again[key] = true
 	}
-	return again
+	return metAgain(len(sends), exchanges, func(key exchange) kafka.Fingerprint { return mixed(uint64(key.crc), uint64(key.correlationID)<<32) })
 }
 
 func sameExchange(first, s *send) bool {

@@ -1,6 +1,10 @@
 package analysis
 
-import "github.com/kdupscan/kdupscan/kafka"
+import (
+	"iter"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
 
 // misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
 // id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
@@ -12,15 +16,15 @@ func (j *judgement) misrouted() []group {
 	if len(again) == 0 {
 		return nil
 	}
-	j.eachBody(func(b *batch, key body) {
+	for key, b := range j.bodies() {
 		if !again[key] {
-			return
+			continue
 		}
 		if len(at[key]) == 1 {
 			order = append(order, key)
 		}
 		at[key] = append(at[key], b)
-	})
+	}
 	shared := map[[2]*partition]int{}
 	for _, key := range order {
 		if pair := at[key]; len(pair) == 2 {
@@ -46,14 +50,17 @@ type body struct {
 	crc uint32
 }
 
-func (j *judgement) eachBody(f func(*batch, body)) {
-	for _, p := range j.partitions {
-		if p.internal() {
-			continue
-		}
-		for _, b := range p.batches {
-			if b.idempotent() && !b.info.Control() && evidence(b.info) && len(b.sends) > 0 {
-				f(b, body{b.id, b.info.CRC})
+// bodies returns the batches that can be misrouted, or be where one belongs.
+func (j *judgement) bodies() iter.Seq2[body, *batch] {
+	return func(yield func(body, *batch) bool) {
+		for _, p := range j.partitions {
+			if p.internal() {
+				continue
+			}
+			for _, b := range p.batches {
+				if b.idempotent() && !b.info.Control() && evidence(b.info) && len(b.sends) > 0 && !yield(body{b.id, b.info.CRC}, b) {
+					return
+				}
 			}
 		}
 	}
@@ -65,15 +72,16 @@ func (j *judgement) bodiesAgain() map[body]bool {
 	for _, p := range j.partitions {
 		n += len(p.batches)
 	}
-	seen := newFilter(n)
-	again := map[body]bool{}
-	j.eachBody(func(_ *batch, key body) {
-		hash := mixed(uint64(key.crc), uint64(key.producer)<<31^uint64(uint32(key.base))^uint64(uint16(key.epoch))<<48)
-		if seen.add(hash) {
-			again[key] = true
+	keys := func(yield func(body) bool) {
+		for key := range j.bodies() {
+			if !yield(key) {
+				return
+			}
 		}
+	}
+	return metAgain(n, keys, func(key body) kafka.Fingerprint {
+		return mixed(uint64(key.crc), uint64(key.producer)<<31^uint64(uint32(key.base))^uint64(uint16(key.epoch))<<48)
 	})
-	return again
 }
 
 // orderedPair names the partitions of a pair regardless of the order of its batches.

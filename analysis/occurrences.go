@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"iter"
 	"math/bits"
 	"slices"
 
@@ -98,9 +99,28 @@ func newFilter(n int) *filter {
 	return &filter{make([]uint64, size/64), size - 1}
 }
 
+// golden is 2⁶⁴ over the golden ratio: it spreads what differs in low bits over the high ones.
+const golden = 0x9e3779b97f4a7c15
+
 // mixed makes a fingerprint of two numbers, for a filter.
 func mixed(a, b uint64) kafka.Fingerprint {
-	return kafka.Fingerprint{Lo: a * 0x9e3779b97f4a7c15 >> 16, Hi: (a ^ b) * 0xc2b2ae3d27d4eb4f >> 16}
+	return kafka.Fingerprint{Lo: a * golden >> 16, Hi: (a ^ b) * 0xc2b2ae3d27d4eb4f >> 16}
+}
+
+// metAgain returns those of n keys that may come more than once: in traffic without faults next to none.
+func metAgain[K comparable](n int, keys iter.Seq[K], fingerprint func(K) kafka.Fingerprint) map[K]bool {
+	seen := newFilter(n)
+	var again map[K]bool
+	for key := range keys {
+		if !seen.add(fingerprint(key)) {
+			continue
+		}
+		if again == nil {
+			again = map[K]bool{}
+		}
+		again[key] = true
+	}
+	return again
 }
 
 // add reports whether the fingerprint may have been added before, and adds it.

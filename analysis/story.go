@@ -58,13 +58,18 @@ func (e *Event) repeat(again *Event) {
 	e.Repeat++
 }
 
+func (b *batch) requestEvent(s *send, number int) Event {
+	e := b.event(EventProduceRequest, position(&s.sent.Seen), number)
+	e.Acks = s.sent.Acks
+	if r := s.sent.Request; r != nil {
+		e.CorrelationID, e.HasCorrelation = r.CorrelationID, true
+	}
+	return e
+}
+
 // sendEvents returns the request and its answer, the connection's end instead of that, or (with a zero position) neither.
 func (b *batch) sendEvents(s *send, number int) (request, answer Event) {
-	request = b.event(EventProduceRequest, position(&s.sent.Seen), number)
-	request.Acks = s.sent.Acks
-	if r := s.sent.Request; r != nil {
-		request.CorrelationID, request.HasCorrelation = r.CorrelationID, true
-	}
+	request = b.requestEvent(s, number)
 	a := s.reply()
 	switch {
 	case a != nil:

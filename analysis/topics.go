@@ -239,8 +239,8 @@ func (t *topics) tieByBatches(c *Correlator) {
 // eachStored calls f for each idempotent batch whose place in the log is known.
 func (h *history) eachStored(f func(storedBatch)) {
 	for _, s := range h.sends {
-		if a, b := s.answer, s.sent.Batch; a != nil && a.ErrorCode == 0 && a.BaseOffset >= 0 && b.Idempotent() {
-			f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, a.BaseOffset})
+		if b := s.sent.Batch; s.placed() && b.Idempotent() {
+			f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, s.answer.BaseOffset})
 		}
 	}
 	for _, s := range h.sightings {

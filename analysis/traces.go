@@ -105,6 +105,5 @@ func (t *traces) at(hash uint64, offset int64, stamp uint64) bool {
 
 // stampOf makes a stamp of a timestamp.
 func stampOf(ms int64) uint64 {
-	const golden = 0x9e3779b97f4a7c15 // 2⁶⁴ over the golden ratio: spreads what differs in low bits over the high ones
 	return uint64(ms)*golden>>(64-stampBits) | 1
 }

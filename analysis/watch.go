@@ -249,5 +249,5 @@ func (w *watch) stands(at *looked, b *kafka.Batch, offset int64) {
 	}
 }
 
-// watch notes that something was sent.
-func (h *history) watch() { h.changed, h.batches = true, true }
+// touched notes that something was sent.
+func (h *history) touched() { h.changed, h.batches = true, true }

@@ -80,8 +80,7 @@ const why = `
 ## Who duplicates, and why
 - Without idempotence every client that tries again duplicates what was appended: nothing in the batch lets the broker recognise it. All
   requests in flight behind a missing answer are repeated: up to five of Java, any number of librdkafka, which puts them into one new batch.
-- sarama gives up after a request timeout, and tells the application. After an error answer it tries again with new timestamps, which nobody can
-  tell from an application that sends the record again.
+- sarama, after an error answer, tries again with new timestamps, which nobody can tell from an application that sends the record again.
 - With idempotence the broker recognises the retry, also at another leader, and answers OK with the first offset and a time of append.
 - librdkafka gives up the epoch of all partitions when the broker answers 45 to a batch behind a lost one. A batch of another partition that was
   appended, but not acknowledged by then, is written again under the new epoch. Java, franz-go and sarama sent it again

@@ -138,28 +138,14 @@ func grouped(n int64) string {
 // frames returns every frame that f rests on, by capture, sorted and each once.
 func frames(f *analysis.Finding) map[int][]pcap.FrameNumber {
 	all := make(map[int][]pcap.FrameNumber)
-	add := func(p analysis.Position) {
-		if !p.IsZero() {
-			all[p.Capture] = append(all[p.Capture], p.Number)
-		}
-	}
-	for _, c := range f.Copies {
-		for _, e := range c.Evidence {
-			add(e.At)
-		}
+	for at := range f.Positions() {
+		all[at.Capture] = append(all[at.Capture], at.Number)
 	}
 	for _, e := range f.Timeline {
-		add(e.At)
 		for _, number := range e.RepeatedIn {
 			if number > 0 {
 				all[e.At.Capture] = append(all[e.At.Capture], number)
 			}
-		}
-	}
-	if f.Bump != nil {
-		add(f.Bump.FirstSeen)
-		if f.Bump.Trigger != nil {
-			add(f.Bump.Trigger.At)
 		}
 	}
 	for capture, numbers := range all {

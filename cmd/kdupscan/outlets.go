@@ -173,7 +173,9 @@ func (l *outlets) keepEvidence(a *alert) error {
 // captured, so its frame numbers are not theirs; the times of packets are.
 func framesByTime(f *analysis.Finding) string {
 	var times []pcap.Timestamp
-	eachPosition(f, func(at analysis.Position) { times = append(times, at.Time) })
+	for at := range f.Positions() {
+		times = append(times, at.Time)
+	}
 	slices.Sort(times)
 	var text []string
 	for _, t := range slices.Compact(times) {
@@ -187,30 +189,10 @@ func framesByTime(f *analysis.Finding) string {
 // span returns the times of the first and the last packet of a finding's story.
 func span(f *analysis.Finding) (first, last pcap.Timestamp) {
 	first, last = f.LaterAt, f.LaterAt
-	eachPosition(f, func(at analysis.Position) { first, last = min(first, at.Time), max(last, at.Time) })
+	for at := range f.Positions() {
+		first, last = min(first, at.Time), max(last, at.Time)
+	}
 	return first, last
-}
-
-// eachPosition calls do for the packets that a finding rests on.
-func eachPosition(f *analysis.Finding, do func(analysis.Position)) {
-	see := func(at analysis.Position) {
-		if !at.IsZero() {
-			do(at)
-		}
-	}
-	events := f.Timeline
-	for i := range f.Copies {
-		events = append(events[:len(events):len(events)], f.Copies[i].Evidence...)
-	}
-	for i := range events {
-		see(events[i].At)
-	}
-	if f.Bump != nil {
-		see(f.Bump.FirstSeen)
-		if f.Bump.Trigger != nil {
-			see(f.Bump.Trigger.At)
-		}
-	}
 }
 
 // interim writes a report so far to --out or standard error.

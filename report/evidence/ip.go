@@ -9,7 +9,6 @@ import (
 
 const (
 	ip4Header   = 20
-	ip6Header   = 40
 	tcpFixed    = 20
 	protocolTCP = 6
 	hops        = 64
