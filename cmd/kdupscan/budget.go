@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -16,10 +17,16 @@ type budget int64
 // history take twice its memory; with 40 a scan of small records takes a fifth longer than with this.
 const garbage = 60
 
-// apply makes the garbage collector keep to the budget.
+// apply makes the garbage collector keep to the budget. Until a quarter of it is in use there is nothing worth the work of a
+// collection; the first one sets the pace of all others.
 func (b budget) apply() {
-	debug.SetGCPercent(garbage)
-	debug.SetMemoryLimit(int64(b))
+	debug.SetMemoryLimit(int64(b) / 4)
+	debug.SetGCPercent(-1)
+	unused := new(any) // what the first collection finds
+	runtime.AddCleanup(unused, func(b budget) {
+		debug.SetMemoryLimit(int64(b))
+		debug.SetGCPercent(garbage)
+	}, b)
 }
 
 // scale returns n's part for one of so many users.
