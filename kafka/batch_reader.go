@@ -19,7 +19,6 @@ type BatchReader struct {
 	previews bool
 	codecs   decompressor
 	offsets  []int64 // of the records of the message set being read
-	content  []byte  // encoded content of one message
 }
 
 // NewBatchReader returns a reader with empty buffers.
@@ -189,9 +188,6 @@ func (r *BatchReader) decompress(codec Codec, src []byte, level int, budget *int
 // trim drops what one large batch made of the buffers.
 func (r *BatchReader) trim() {
 	r.codecs.trim()
-	if cap(r.content) > keptScratch {
-		r.content = nil
-	}
 	if cap(r.offsets) > keptScratch/8 {
 		r.offsets = nil
 	}

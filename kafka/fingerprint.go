@@ -6,35 +6,34 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// The content of a record is hashed in one encoding, whatever the magic of its batch: that of key, value and headers inside a
-// magic 2 record (KIP-98), which is a contiguous run of the record. Every part in it has its length in front, -1 for null,
-// so different contents have different encodings.
+// The content of a record is digested in two steps, so that every byte is read once: key, value and headers each by themselves,
+// and then these digests with the sizes of key and value, -1 for null. It is the same whatever the magic of the batch.
 
-// fingerprint digests an encoded content.
-func fingerprint(content []byte) Fingerprint {
-	h := xxh3.Hash128(content)
-	return Fingerprint{Hi: h.Hi, Lo: h.Lo}
+// setContent digests what a record holds. key and value are nil where they are null; headers are as a magic 2 record has them
+// behind their count (KIP-98), empty without any.
+func (rec *Record) setContent(key, value, headers []byte) {
+	var parts [3*16 + 2*4]byte
+	rec.Key = digestInto(parts[:0], key)
+	rec.Value = digestInto(parts[16:16], value)
+	le := binary.LittleEndian
+	le.PutUint32(parts[32:], uint32(rec.Key.Size))
+	le.PutUint32(parts[36:], uint32(rec.Value.Size))
+	all := parts[:40]
+	if len(headers) > 0 {
+		digestInto(parts[40:40], headers)
+		all = parts[:]
+	}
+	h := xxh3.Hash128(all)
+	rec.Content = Fingerprint{Hi: h.Hi, Lo: h.Lo}
 }
 
-// describe digests a key or value; nil is null. Half of the hash has to do: most of the memory of a scan is records.
-func describe(b []byte) Payload {
+// digestInto appends the digest of b to dst and describes b; nil is null. For a Payload a part of the digest has to do: most
+// of the memory of a scan is records.
+func digestInto(dst, b []byte) Payload {
+	h := xxh3.Hash128(b)
+	binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, h.Hi), h.Lo)
 	if b == nil {
 		return Payload{Size: -1}
 	}
-	return Payload{Size: int32(len(b)), Hash: uint32(xxh3.Hash(b))}
-}
-
-// appendContent appends the encoded content of a magic 0 or 1 message, which has no headers.
-func appendContent(dst, key, value []byte) []byte {
-	dst = appendNullable(dst, key)
-	dst = appendNullable(dst, value)
-	return append(dst, 0)
-}
-
-// appendNullable appends the length of b as a zigzag varint, and b.
-func appendNullable(dst, b []byte) []byte {
-	if b == nil {
-		return binary.AppendVarint(dst, -1)
-	}
-	return append(binary.AppendVarint(dst, int64(len(b))), b...)
+	return Payload{Size: int32(len(b)), Hash: uint32(h.Lo)}
 }

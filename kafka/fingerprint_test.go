@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"bytes"
+	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -13,17 +15,25 @@ func contentOf(t *testing.T, r kmsg.Record) Fingerprint {
 	return one(t, testReader().ReadProduced, seal(batchOf(1, encodeRecords(r)))).Records[0].Content
 }
 
-// The encoding that is hashed is fixed: key, value, headers as in a magic 2 record.
+// What is digested is fixed: the digests of key and value, their sizes, and the digest of the headers if there are any.
 func TestFingerprint(t *testing.T) {
+	digest := func(b string) []byte {
+		h := xxh3.HashString128(b)
+		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h.Hi), h.Lo)
+	}
+	null := []byte{0xff, 0xff, 0xff, 0xff}
 	for _, tt := range []struct {
-		record  kmsg.Record
-		content []byte
+		record kmsg.Record
+		parts  [][]byte
 	}{
-		{kmsg.Record{}, []byte{1, 1, 0}},
-		{kmsg.Record{Key: []byte{}, Value: []byte("v")}, []byte{0, 2, 'v', 0}},
-		{kmsg.Record{Key: []byte("k"), Headers: []kmsg.Header{{Key: "h", Value: []byte("1")}}}, []byte{2, 'k', 1, 2, 2, 'h', 2, '1'}},
+		{kmsg.Record{}, [][]byte{digest(""), digest(""), null, null}},
+		{kmsg.Record{Key: []byte{}, Value: []byte("v")}, [][]byte{digest(""), digest("v"), {0, 0, 0, 0}, {1, 0, 0, 0}}},
+		{
+			kmsg.Record{Key: []byte("k"), Headers: []kmsg.Header{{Key: "h", Value: []byte("1")}}},
+			[][]byte{digest("k"), digest(""), {1, 0, 0, 0}, null, digest("\x02h\x021")},
+		},
 	} {
-		want := xxh3.Hash128(tt.content)
+		want := xxh3.Hash128(bytes.Join(tt.parts, nil))
 		if got := contentOf(t, tt.record); got != (Fingerprint{want.Hi, want.Lo}) {
 			t.Errorf("%+v: fingerprint %x, want %x", tt.record, got, want)
 		}

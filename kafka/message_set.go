@@ -184,13 +184,9 @@ func (s *setReader) unwrap(m *setMessage, level int) bool {
 
 // add appends the record of a message that is not compressed.
 func (s *setReader) add(m *setMessage) {
-	s.content = appendContent(s.content[:0], m.key, m.value)
-	s.b.Records = append(s.b.Records, Record{
-		Content:   fingerprint(s.content),
-		Timestamp: m.timestamp,
-		Key:       describe(m.key),
-		Value:     describe(m.value),
-	})
+	rec := Record{Timestamp: m.timestamp}
+	rec.setContent(m.key, m.value, nil)
+	s.b.Records = append(s.b.Records, rec)
 	s.offsets = append(s.offsets, m.offset)
 	s.examine(s.b, m.key, m.value)
 }

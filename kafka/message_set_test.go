@@ -28,9 +28,9 @@ func TestProducedMessageSet(t *testing.T) {
 		Magic: 1, PartitionLeaderEpoch: -1, CRC: crc32.ChecksumIEEE(crcs), CRCChecked: true, LastOffsetDelta: 2,
 		BaseTimestamp: 1000, MaxTimestamp: 1000, ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1, RecordCount: 3, Size: int32(len(set)),
 		Records: []Record{
-			{Timestamp: 1000, Key: Payload{2, uint32(xxh3.HashString("k1"))}, Value: Payload{2, uint32(xxh3.HashString("v1"))}},
-			{Timestamp: 900, Delta: 1, Key: Payload{Size: -1}, Value: Payload{2, uint32(xxh3.HashString("v2"))}},
-			{Timestamp: 950, Delta: 2, Key: Payload{2, uint32(xxh3.HashString("k3"))}, Value: Payload{Size: -1}},
+			{Timestamp: 1000, Key: Payload{2, uint32(xxh3.HashString128("k1").Lo)}, Value: Payload{2, uint32(xxh3.HashString("v1"))}},
+			{Timestamp: 900, Delta: 1, Key: Payload{Size: -1}, Value: Payload{2, uint32(xxh3.HashString128("v2").Lo)}},
+			{Timestamp: 950, Delta: 2, Key: Payload{2, uint32(xxh3.HashString128("k3").Lo)}, Value: Payload{Size: -1}},
 		},
 		Previews: []Preview{{[]byte("k1"), []byte("v1")}, {nil, []byte("v2")}, {[]byte("k3"), nil}},
 	}, got)

@@ -57,31 +57,31 @@ func readRecord(in *reader, rec *Record) (key, value []byte) {
 	in.int8("record attributes")
 	rec.Timestamp = in.varlong("timestamp delta")
 	rec.Delta = in.varint("offset delta")
-	start := in.at
 	key = in.nullable(int(in.varint("key length")), "key")
 	value = in.nullable(int(in.varint("value length")), "value")
-	skipHeaders(in)
+	headers := readHeaders(in)
 	if in.at != end {
 		in.fail("end of record")
 	}
 	if !in.ok() {
 		return nil, nil
 	}
-	rec.Content = fingerprint(in.data[start:end])
-	rec.Key, rec.Value = describe(key), describe(value)
+	rec.setContent(key, value, headers)
 	return key, value
 }
 
-// skipHeaders checks the headers of a record; they count as part of the content only.
-func skipHeaders(in *reader) {
+// readHeaders checks the headers of a record and returns them, without their count: they count as part of the content only.
+func readHeaders(in *reader) []byte {
 	n := in.varint("header count")
 	if n < 0 {
 		in.fail("header count")
 	}
+	start := in.at
 	for ; n > 0 && in.ok(); n-- {
 		in.take(int(in.varint("header key length")), "header key")
 		in.nullable(int(in.varint("header value length")), "header value")
 	}
+	return in.data[start:in.at]
 }
 
 // examine does what needs the bytes of a record of b.
