@@ -51,10 +51,9 @@ func (a *Assembler) Push(s *Segment) {
 	if s.Flags&(SYN|RST) == SYN|RST {
 		return // means nothing; sent by port scanners
 	}
-	f, fromHigh := flowOf(s)
-	c := a.open[f]
+	c := a.find(s)
 	if c == nil || s.Flags&SYN != 0 && c.restarts(s) {
-		if a.repeats(f, fromHigh, s) {
+		if a.repeats(s) {
 			return
 		}
 		if c != nil {
@@ -63,11 +62,20 @@ func (a *Assembler) Push(s *Segment) {
 		if s.Flags&RST != 0 {
 			return // the end of something never seen
 		}
-		c = a.create(f, s)
+		c = a.create(s)
 	}
 	a.touch(c, s)
 	a.segment(c, s)
 	a.settle(c, s.At)
+}
+
+// find returns the open connection of s, nil if there is none. Most often it is that of the segment before.
+func (a *Assembler) find(s *Segment) *connection {
+	if c := a.lru.last; c != nil && (s.Src == c.A && s.Dst == c.B || s.Src == c.B && s.Dst == c.A) {
+		return c
+	}
+	f, _ := flowOf(s)
+	return a.open[f]
 }
 
 // Finish delivers all that waits and closes the connections still open, in the order of their ids.
@@ -79,7 +87,8 @@ func (a *Assembler) Finish() {
 }
 
 // repeats reports whether s is a late part of a connection that was closed.
-func (a *Assembler) repeats(f flow, fromHigh bool, s *Segment) bool {
+func (a *Assembler) repeats(s *Segment) bool {
+	f, fromHigh := flowOf(s)
 	from := 0
 	if fromHigh {
 		from = 1
@@ -99,13 +108,14 @@ func (a *Assembler) repeats(f flow, fromHigh bool, s *Segment) bool {
 }
 
 // create opens a connection. Its Open event waits until it is known who opened it, or until something is delivered.
-func (a *Assembler) create(f flow, s *Segment) *connection {
+func (a *Assembler) create(s *Segment) *connection {
 	if a.halfOpen.size >= max(a.limits.HalfOpen, 1) {
 		a.evict(a.halfOpen.first, CodeHalfOpenEvicted, s.At)
 	}
 	a.stats.Connections++
 	c := &connection{Conn: Conn{ID: ConnID(a.stats.Connections), A: s.Src, B: s.Dst}, first: s.At}
 	a.halfOpen.push(c)
+	f, _ := flowOf(s)
 	a.open[f] = c
 	return c
 }

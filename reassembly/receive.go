@@ -131,7 +131,7 @@ func (a *Assembler) arrive(c *connection, d Direction, seq uint32, s *Segment) {
 	if st.state == started {
 		far := offset > st.next+maxWindow || offset < st.next-maxWindow
 		if far || offset < 0 {
-			if f, fromHigh := flowOf(s); a.repeats(f, fromHigh, s) {
+			if a.repeats(s) {
 				return
 			}
 		}
@@ -190,7 +190,7 @@ func (a *Assembler) resets(c *connection, d Direction, s *Segment) {
 		return
 	}
 	if !c.acceptsReset(s) {
-		if f, fromHigh := flowOf(s); !a.repeats(f, fromHigh, s) {
+		if !a.repeats(s) {
 			a.report(c, CodeOutOfWindow, s.At, "RST")
 		}
 		return
