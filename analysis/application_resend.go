@@ -40,7 +40,7 @@ func (c *chains) resentBy(l *batch, r kafka.Record) {
 		}
 		came := l.first.Time
 		if cl, known := l.client(); known && r.Timestamp != first.Timestamp {
-			came = min(came, pcap.Timestamp((r.Timestamp+c.p.j.sendDelays()[cl])*1e6))
+			came = min(came, pcap.Timestamp((r.Timestamp+c.p.j.delays[cl])*1e6))
 		}
 		if !e.b.failedBefore(came) && (!e.b.staleAt(came) || e.b.answerMayBeHidden()) {
 			continue
@@ -66,29 +66,30 @@ func freshIdentity(f, l *batch) bool {
 	return sameAddress(f, l)
 }
 
-// sendDelays returns, per client, the smallest time between the creation of a record and its send, in ms: it takes the
+// findDelays finds, per client, the smallest time between the creation of a record and its send, in ms: it takes the
 // difference of the client's clock and the capture's out of create times.
-func (j *judgement) sendDelays() map[client]int64 {
-	if j.delays != nil {
-		return j.delays
-	}
+func (j *judgement) findDelays() {
 	j.delays = map[client]int64{}
 	for _, p := range j.partitions {
-		for _, b := range p.batches {
-			cl, known := b.client()
-			if !known || b.info.LogAppendTime() {
-				continue
-			}
-			for _, r := range b.records {
-				if r.Timestamp < 0 {
-					continue
-				}
-				delay := int64(b.first.Time)/1e6 - r.Timestamp
-				if have, ok := j.delays[cl]; !ok || delay < have {
-					j.delays[cl] = delay
-				}
+		for cl, delay := range p.delays {
+			if have, ok := j.delays[cl]; !ok || delay < have {
+				j.delays[cl] = delay
 			}
 		}
 	}
-	return j.delays
+}
+
+// findDelays finds the smallest delays of the partition.
+func (p *partition) findDelays() {
+	p.delays = map[client]int64{}
+	for _, b := range p.batches {
+		cl, known := b.client()
+		if !known || b.info.LogAppendTime() || b.info.MaxTimestamp < 0 {
+			continue
+		}
+		delay := int64(b.first.Time)/1e6 - b.info.MaxTimestamp
+		if have, ok := p.delays[cl]; !ok || delay < have {
+			p.delays[cl] = delay
+		}
+	}
 }

@@ -14,14 +14,17 @@ type Options struct {
 	Memory int64
 	// Note receives the limits the correlator meets. It may be nil.
 	Note func(pcap.Note)
+	// Each calls do(0) to do(n-1) and returns when all have returned: on several goroutines, or, if it is nil, one after the other.
+	Each func(n int, do func(int))
 }
 
 // Correlator keeps the history of every partition and producer and judges it. Observations are given in the order of the
-// frames that completed them. It uses no clock and starts no goroutine; it is for one goroutine.
+// frames that completed them. It uses no clock and starts no goroutine but by Options.Each; it is for one goroutine.
 type Correlator struct {
 	options   Options
 	arrivals  int64 // observations so far: the order of events at one instant
 	links     map[*kafka.Link]*link
+	gapped    []*link // those of them with gaps
 	requests  map[*kafka.Request][]*send
 	histories map[historyKey]*history
 	inOrder   []*history // histories by first sight
@@ -38,6 +41,13 @@ func New(o Options) *Correlator {
 	}
 	if o.Note == nil {
 		o.Note = func(pcap.Note) {}
+	}
+	if o.Each == nil {
+		o.Each = func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		}
 	}
 	names := newTopics()
 	return &Correlator{
@@ -61,7 +71,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 	case *kafka.LinkClosed:
 		c.close(l, o)
 	case *kafka.GapSeen:
-		l.gap(o)
+		c.gap(l, o)
 	case *kafka.ClientNamed:
 		l.named(o)
 	case *kafka.BatchSent:
@@ -107,7 +117,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 // Finish judges the whole history and returns what it shows. Captures, Coverage and Notes are left to the caller.
 func (c *Correlator) Finish() *Result {
 	j := c.judged(nil)
-	j.count()
+	counts, repeats := j.total()
 	findings := slices.Clone(c.window.settled)
 	for _, f := range j.found {
 		if len(c.window.keys) == 0 || !c.window.keys[f.key()] {
@@ -115,13 +125,11 @@ func (c *Correlator) Finish() *Result {
 		}
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return compareFindings(&a, &b) })
-	counts := j.counts
-	counts.add(c.window.counts)
 	return &Result{
 		Findings:  findings,
 		Counts:    counts,
 		Producers: c.producers.list(),
-		Repeats:   j.repeats,
+		Repeats:   repeats,
 		Places:    c.places(),
 	}
 }

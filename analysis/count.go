@@ -6,34 +6,51 @@ import (
 	"strings"
 )
 
-// count counts what is no finding.
-func (j *judgement) count() {
+// total counts all that is no finding, what was dropped from the history included.
+func (j *judgement) total() (Counts, []ApplicationRepeat) {
+	all, repeats := j.count(func(*batch) bool { return true })
 	for _, p := range j.partitions {
-		if p.internal() {
-			continue
-		}
-		for _, b := range p.batches {
-			j.countAnswers(b)
-		}
-		if len(p.rises()) > 0 {
-			j.counts.LeaderChanges++
-		}
-		if n := p.chains.repeatsAmong(func(*batch) bool { return true }); n > 0 {
-			j.counts.ApplicationRepeats += n
-			j.repeats = append(j.repeats, ApplicationRepeat{p.topic, p.number, n})
+		if p.chains != nil && len(p.rises()) > 0 {
+			all.LeaderChanges++
 		}
 	}
-	j.counts.EpochBumps += j.c.producers.bumps
+	all.EpochBumps += j.c.producers.bumps
 	for _, pr := range j.c.producers.byID {
-		j.counts.EpochBumps += pr.bumps
+		all.EpochBumps += pr.bumps
 	}
-	j.repeats = addRepeats(j.repeats, j.c.window.repeats)
-	slices.SortFunc(j.repeats, func(a, b ApplicationRepeat) int {
+	all.add(j.c.window.counts)
+	repeats = addRepeats(repeats, j.c.window.repeats)
+	slices.SortFunc(repeats, func(a, b ApplicationRepeat) int {
 		return cmp.Or(cmp.Compare(b.Records, a.Records), strings.Compare(a.Topic.Name, b.Topic.Name), cmp.Compare(a.Partition, b.Partition))
 	})
+	return all, repeats
 }
 
-func (j *judgement) countAnswers(b *batch) {
+// count counts what is no finding, by the batches that are in.
+func (j *judgement) count(in func(*batch) bool) (all Counts, repeats []ApplicationRepeat) {
+	j.each(func(p *partition) { p.count(in) })
+	for _, p := range j.partitions {
+		all.add(p.counts)
+		if n := p.counts.ApplicationRepeats; n > 0 {
+			repeats = append(repeats, ApplicationRepeat{p.topic, p.number, n})
+		}
+	}
+	return all, repeats
+}
+
+func (p *partition) count(in func(*batch) bool) {
+	if p.chains == nil {
+		return
+	}
+	for _, b := range p.batches {
+		if in(b) {
+			p.countAnswers(b)
+		}
+	}
+	p.counts.ApplicationRepeats = p.chains.repeatsAmong(in)
+}
+
+func (p *partition) countAnswers(b *batch) {
 	if len(b.sends) == 0 || b.info.Control() {
 		return
 	}
@@ -42,14 +59,14 @@ func (j *judgement) countAnswers(b *batch) {
 		switch {
 		case a == nil:
 		case a.ErrorCode == errDuplicateSequence:
-			j.counts.Deduplicated++
+			p.counts.Deduplicated++
 		case a.ErrorCode == 0 && b.lostBehind(a):
 		case a.ErrorCode == 0 && b.isRetryAnswer(s, a):
-			j.counts.Deduplicated++
+			p.counts.Deduplicated++
 		case a.ErrorCode == 0:
-			j.counts.Appended++
+			p.counts.Appended++
 		case a.BaseOffset < 0:
-			j.counts.Rejected++
+			p.counts.Rejected++
 		}
 	}
 	if b.hasSeenOK || len(b.views) > 0 {
@@ -57,7 +74,7 @@ func (j *judgement) countAnswers(b *batch) {
 	}
 	f := b.fate()
 	if f.grade == unknown && !f.acknowledged && b.sends[0].sent.Acks != 0 && !b.p.cameAgain(b) {
-		j.counts.Unacknowledged++
+		p.counts.Unacknowledged++
 	}
 }
 

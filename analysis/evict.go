@@ -21,11 +21,16 @@ func (c *Correlator) evict() {
 			f.eachBatch(func(b *batch) { b.keep(open) })
 		}
 	}
-	for _, p := range j.partitions {
+	j.each(func(p *partition) {
 		for _, b := range p.batches {
 			if b.mayHaveCopies() || b.spans(cutoff) {
-				b.keep(open)
+				p.kept = append(p.kept, b)
 			}
+		}
+	})
+	for _, p := range j.partitions {
+		for _, b := range p.kept {
+			b.keep(open)
 		}
 	}
 	if c.costOf(open, cutoff) > c.window.budget/4 {
@@ -39,6 +44,7 @@ func (c *Correlator) evict() {
 			delete(c.links, l)
 		}
 	}
+	c.gapped = slices.DeleteFunc(c.gapped, func(l *link) bool { return c.links[l.Link] != l })
 	c.dropEmpty(cutoff)
 	c.window.used = c.cost()
 	c.window.next = max(c.window.budget, c.window.used+c.window.budget/4)
@@ -105,30 +111,19 @@ func (j *judgement) countDropped(w *window, cutoff pcap.Timestamp, open map[int6
 	goes := func(b *batch) bool {
 		return len(b.sends) > 0 && b.last() < cutoff && !open[b.sends[0].order]
 	}
-	for _, p := range j.partitions {
-		if p.internal() {
-			continue
-		}
-		for _, b := range p.batches {
-			if goes(b) {
-				j.countAnswers(b)
-			}
-		}
-		n := p.chains.repeatsAmong(goes)
-		j.counts.ApplicationRepeats += n
-		if n > 0 {
-			w.repeats = append(w.repeats, ApplicationRepeat{p.topic, p.number, n})
-		}
-	}
-	w.counts.add(j.counts)
+	counts, repeats := j.count(goes)
+	w.counts.add(counts)
+	w.repeats = append(w.repeats, repeats...)
 }
 
 func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
-	dropped := 0
-	for _, h := range c.inOrder {
-		dropped += h.drop(cutoff, open)
+	dropped := make([]int, len(c.inOrder))
+	c.options.Each(len(c.inOrder), func(i int) { dropped[i] = c.inOrder[i].drop(cutoff, open) })
+	sum := 0
+	for _, n := range dropped {
+		sum += n
 	}
-	return dropped
+	return sum
 }
 
 // drop forgets what is older than the cutoff and not to be kept, and returns how many batches that were.

@@ -271,16 +271,16 @@ func (b *batch) previousOK() pcap.Timestamp {
 // maxLookBack is more batches than one client has in flight on a partition.
 const maxLookBack = 1000
 
+// findGaps sorts the connections with gaps by their clients.
+func (j *judgement) findGaps() {
+	j.gaps = map[client][]*link{}
+	for _, l := range j.c.gapped {
+		j.gaps[l.client()] = append(j.gaps[l.client()], l)
+	}
+}
+
 // gapOf reports whether a stream of the batch's client has a gap between since and the batch's last send.
 func (j *judgement) gapOf(b *batch, since pcap.Timestamp) bool {
-	if j.gaps == nil {
-		j.gaps = map[client][]*link{}
-		for _, l := range j.c.links {
-			if len(l.gaps) > 0 {
-				j.gaps[l.client()] = append(j.gaps[l.client()], l)
-			}
-		}
-	}
 	cl, _ := b.client()
 	until := b.lastSent()
 	return slices.ContainsFunc(j.gaps[cl], func(l *link) bool { return l.gapBetween(since, until) })

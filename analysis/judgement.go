@@ -15,12 +15,10 @@ type judgement struct {
 	only       map[partitionKey]bool // judge these alone; nil: all
 	partitions []*partition
 	byKey      map[partitionKey]*partition
-	found      []judged // sorted as the report wants them
-	counts     Counts
-	repeats    []ApplicationRepeat
-	delays     map[client]int64          // see sendDelays
-	byProducer map[producerEpoch][]*send // see sendsOf
+	found      []judged                  // sorted as the report wants them
+	delays     map[client]int64          // see findDelays
 	gaps       map[client][]*link        // see gapOf
+	byProducer map[producerEpoch][]*send // see sendsOf
 	bumps      map[[2]producerEpoch]*Bump
 }
 
@@ -52,21 +50,24 @@ func (j *judgement) run() {
 			j.divide(h)
 		}
 	}
-	for _, p := range j.partitions {
-		p.build()
-	}
+	j.each((*partition).build)
+	j.findDelays()
+	j.findGaps()
+	j.each((*partition).judge)
 	var groups []group
 	for _, p := range j.partitions {
-		if p.internal() {
-			continue
-		}
-		groups = append(groups, j.judge(p)...)
+		groups = append(groups, p.groups...)
 	}
 	groups = append(groups, j.misrouted()...)
 	for i := range groups {
 		j.found = append(j.found, judged{j.finding(groups[i]), &groups[i]})
 	}
 	slices.SortStableFunc(j.found, func(a, b judged) int { return compareFindings(&a.Finding, &b.Finding) })
+}
+
+// each calls do for every partition, for several at once where the correlator may: do changes nothing but the partition.
+func (j *judgement) each(do func(*partition)) {
+	j.c.options.Each(len(j.partitions), func(i int) { do(j.partitions[i]) })
 }
 
 // judged is a finding with the batches it was made of.
@@ -91,15 +92,17 @@ func (f judged) newest() pcap.Timestamp {
 }
 
 // judge finds the copies within one partition, the causes with the surest signature first.
-func (j *judgement) judge(p *partition) []group {
-	chains := newChains(p, j.c.producers)
-	p.chains = chains
-	chains.dedupFailures()
-	chains.resends()
-	chains.repeatedWhole()
-	chains.applicationResends()
-	chains.fetchOnly()
-	return chains.groups()
+func (p *partition) judge() {
+	if p.internal() {
+		return
+	}
+	p.chains = newChains(p, p.j.c.producers)
+	p.chains.dedupFailures()
+	p.chains.resends()
+	p.chains.repeatedWhole()
+	p.chains.applicationResends()
+	p.chains.fetchOnly()
+	p.groups = p.chains.groups()
 }
 
 // divide gives the parts of a history to the partitions they belong to: one, unless the topic's name had several lives.

@@ -68,7 +68,10 @@ func (l *link) lostBy(t pcap.Timestamp) bool {
 // maxGaps bounds the gaps remembered of one connection. That there are any later than a time is what matters most.
 const maxGaps = 1024
 
-func (l *link) gap(o *kafka.GapSeen) {
+func (c *Correlator) gap(l *link, o *kafka.GapSeen) {
+	if len(l.gaps) == 0 {
+		c.gapped = append(c.gapped, l)
+	}
 	l.gaps = append(newest(l.gaps, maxGaps-1), gap{o.At, o.FromClient, o.Hidden})
 }
 

@@ -39,7 +39,11 @@ type partition struct {
 	risesKnown  bool
 	timestamps  timestampType
 	placed      map[int64]*batch // see take
+	delays      map[client]int64 // see findDelays
 	chains      *chains          // nil for internal topics
+	groups      []group          // what was found
+	kept        []*batch         // what must not be dropped
+	counts      Counts           // of what is no finding
 }
 
 // timestampType is the topic's message.timestamp.type as far as the traffic shows it.
@@ -133,6 +137,7 @@ func (p *partition) build() {
 	p.timestamps = p.timestampType()
 	p.joinSightings()
 	p.addStoredEpochs()
+	p.findDelays()
 }
 
 // addStoredEpochs adds what the log says of leaders: a batch that was seen to be sent stands under the leader epoch of the

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kdupscan/kdupscan/analysis"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -79,7 +80,7 @@ func newEngine(b budget, previews bool, workers, loads int) *engine {
 	for range chunks {
 		e.free <- &chunk{done: make(chan struct{}, 1)}
 	}
-	e.correlator = analysis.New(analysis.Options{Memory: b.history(), Note: e.found.add})
+	e.correlator = analysis.New(analysis.Options{Memory: b.history(), Note: e.found.add, Each: e.each})
 	return e
 }
 
@@ -180,6 +181,20 @@ func (e *engine) merge() {
 		c.reset()
 		e.free <- c
 	}
+}
+
+// each does n things side by side, for the correlator.
+func (e *engine) each(n int, do func(int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, e.workers) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	all.Wait()
 }
 
 // stop waits until all chunks have been merged.
