@@ -59,15 +59,15 @@ func (j *judgement) mayBeOf(cluster string, server netip.AddrPort) bool {
 	return own == cluster || own == "" || cluster == ""
 }
 
-// sendsOf returns the sends of a producer epoch over all partitions of a cluster, by time.
+// sendsOf returns the sends of a suspected producer's epoch over all partitions of a cluster, by time.
 func (j *judgement) sendsOf(cluster string, id producerEpoch) []*send {
 	if j.byProducer == nil {
 		j.byProducer = map[producerEpoch][]*send{}
 		for _, p := range j.partitions {
-			for _, s := range p.sends {
-				if b := s.sent.Batch; b.Idempotent() {
-					at := producerEpoch{b.ProducerID, b.ProducerEpoch}
-					j.byProducer[at] = append(j.byProducer[at], s)
+			for _, b := range p.batches {
+				if j.suspected[b.id.producer] {
+					at := producerEpoch{b.id.producer, b.id.epoch}
+					j.byProducer[at] = append(j.byProducer[at], b.sends...)
 				}
 			}
 		}

@@ -18,6 +18,7 @@ type judgement struct {
 	found      []judged                  // sorted as the report wants them
 	delays     map[client]int64          // see findDelays
 	gaps       map[client][]*link        // see gapOf
+	suspected  map[int64]bool            // producers that wrote twice
 	byProducer map[producerEpoch][]*send // see sendsOf
 	bumps      map[[2]producerEpoch]*Bump
 }
@@ -32,7 +33,7 @@ type partitionKey struct {
 }
 
 func newJudgement(c *Correlator) *judgement {
-	return &judgement{c: c, byKey: map[partitionKey]*partition{}, bumps: map[[2]producerEpoch]*Bump{}}
+	return &judgement{c: c, byKey: map[partitionKey]*partition{}, suspected: map[int64]bool{}, bumps: map[[2]producerEpoch]*Bump{}}
 }
 
 // judged judges some partitions; nil: all.
@@ -59,6 +60,11 @@ func (j *judgement) run() {
 		groups = append(groups, p.groups...)
 	}
 	groups = append(groups, j.misrouted()...)
+	for i := range groups {
+		for _, b := range []*batch{groups[i].first(), groups[i].later()} {
+			j.suspected[b.id.producer] = b.idempotent()
+		}
+	}
 	for i := range groups {
 		j.found = append(j.found, judged{j.finding(groups[i]), &groups[i]})
 	}

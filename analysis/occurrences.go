@@ -96,7 +96,9 @@ type filter struct {
 func newFilter(n int) *filter {
 	const bitsPerRecord = 16 // under 2 % of new records are taken for known ones
 	size := uint64(1) << bits.Len(uint(max(n*bitsPerRecord, 64)-1))
-	return &filter{make([]uint64, size/64), size - 1}
+	words := make([]uint64, size/64)
+	clear(words) // a page that is read before it is written costs two faults
+	return &filter{words, size - 1}
 }
 
 // golden is 2⁶⁴ over the golden ratio: it spreads what differs in low bits over the high ones.
