@@ -198,7 +198,10 @@ func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
 	if a.ErrorCode != 0 {
 		return false
 	}
-	rival := b.p.byIdentity[b.id]
+	var rival *batch
+	if b.p.rivals {
+		rival = b.p.byIdentity[b.id]
+	}
 	for n := 0; rival != nil && n < maxRivals; n, rival = n+1, rival.rival {
 		if rival == b {
 			continue

@@ -266,18 +266,15 @@ func (b *batch) see(s *sighting, base int64) {
 
 func (p *partition) addUnsent(s *sighting) {
 	id := identityOf(s.batch)
-	numbered := s.batch.Idempotent() && !s.batch.Control()
-	if numbered {
-		if b := newestLike(p.byIdentity[id], s.batch); b != nil {
-			b.see(s, s.batch.BaseOffset)
-			return
-		}
+	var newest *batch
+	if s.batch.Idempotent() && !s.batch.Control() {
+		newest = p.byIdentity[id]
+	}
+	if b := newestLike(newest, s.batch); b != nil {
+		b.see(s, s.batch.BaseOffset)
+		return
 	}
 	b := &batch{p: p, id: id, info: s.batch, records: s.batch.Records, first: s.bestSight().At, order: s.order}
 	b.see(s, s.batch.BaseOffset)
-	p.batches = append(p.batches, b)
-	if numbered {
-		b.rival = p.byIdentity[id]
-		p.byIdentity[id] = b
-	}
+	p.add(b, newest)
 }

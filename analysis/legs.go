@@ -21,19 +21,21 @@ type exchange struct {
 
 // mergeLegs makes one send of a request that was captured on several connections (VERDICTS section 5, 2): NAT keeps the TCP
 // sequence numbers; a proxy passes a request on while the first connection still waits for its answer.
-func mergeLegs(sends []*send) []*send { return mergeRelayed(mergeSame(sends)) }
-
-// mergeSame merges what has the same correlation id and client id on each connection.
-func mergeSame(sends []*send) []*send {
+func mergeLegs(sends []*send) []*send {
 	again := sentAgain(sends)
 	if len(again) == 0 {
 		return sends
 	}
+	return mergeRelayed(mergeSame(sends, again), again)
+}
+
+// mergeSame merges what has the same correlation id and client id on each connection.
+func mergeSame(sends []*send, again map[bytesOf]bool) []*send {
 	latest := map[exchange]*send{}
 	kept := sends[:0:0]
 	for _, s := range sends {
 		key, ok := s.exchange()
-		if !ok || !again[key] {
+		if !ok || !again[s.bytesOf()] {
 			kept = append(kept, s)
 			continue
 		}
@@ -60,9 +62,8 @@ func (s *send) addLeg(leg *send) {
 }
 
 // mergeRelayed merges what a proxy passed on under a correlation id of its own.
-func mergeRelayed(sends []*send) []*send {
-	again := relayedAgain(sends)
-	if len(again) == 0 {
+func mergeRelayed(sends []*send, again map[bytesOf]bool) []*send {
+	if !slices.ContainsFunc(sends, func(s *send) bool { return s.link.Client.Addr() != sends[0].link.Client.Addr() }) {
 		return sends
 	}
 	waiting := map[bytesOf][]*send{}
@@ -128,11 +129,8 @@ type bytesOf struct {
 
 func (s *send) bytesOf() bytesOf { return bytesOf{s.sent.Batch.CRC, s.sent.Batch.Size} }
 
-// relayedAgain returns the batches that several clients sent: nothing, nearly always.
-func relayedAgain(sends []*send) map[bytesOf]bool {
-	if len(sends) == 0 || !slices.ContainsFunc(sends, func(s *send) bool { return s.link.Client.Addr() != sends[0].link.Client.Addr() }) {
-		return nil
-	}
+// sentAgain returns the bytes that several sends may share: nothing, nearly always.
+func sentAgain(sends []*send) map[bytesOf]bool {
 	all := func(yield func(bytesOf) bool) {
 		for _, s := range sends {
 			if !yield(s.bytesOf()) {
@@ -149,18 +147,6 @@ func (s *send) exchange() (exchange, bool) {
 		return exchange{}, false
 	}
 	return exchange{r.CorrelationID, r.ClientID, s.sent.Batch.CRC, s.sent.Batch.Size}, true
-}
-
-// sentAgain returns the exchanges that several sends may share.
-func sentAgain(sends []*send) map[exchange]bool {
-	exchanges := func(yield func(exchange) bool) {
-		for _, s := range sends {
-			if key, ok := s.exchange(); ok && !yield(key) {
-				return
-			}
-		}
-	}
-	return metAgain(len(sends), exchanges, func(key exchange) kafka.Fingerprint { return mixed(uint64(key.crc), uint64(key.correlationID)<<32) })
 }
 
 func sameExchange(first, s *send) bool {

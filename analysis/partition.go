@@ -26,6 +26,7 @@ type partition struct {
 
 	batches     []*batch            // in the order of their first sends; those only fetched stand behind, by offset
 	byIdentity  map[identity]*batch // the newest; others follow by rival
+	rivals      bool                // there are such
 	neighbours  *neighbours         // see adjacent
 	log         *claims             // see known
 	occurs      *occurrences        // see repeated
@@ -171,17 +172,14 @@ func sortLeaders(all []leaderSeen) {
 func (p *partition) addSend(s *send) {
 	kb := s.sent.Batch
 	id := identityOf(kb)
-	var b *batch
+	var newest *batch
 	if kb.Idempotent() {
-		b = newestLike(p.byIdentity[id], kb)
+		newest = p.byIdentity[id]
 	}
+	b := newestLike(newest, kb)
 	if b == nil {
 		b = &batch{p: p, id: id, info: kb, records: kb.Records, first: s.sent.First, order: s.order}
-		p.batches = append(p.batches, b)
-		if kb.Idempotent() {
-			b.rival = p.byIdentity[id]
-			p.byIdentity[id] = b
-		}
+		p.add(b, newest)
 	}
 	b.sends = append(b.sends, s)
 	if len(b.records) == 0 && len(kb.Records) > 0 {
@@ -189,6 +187,15 @@ func (p *partition) addSend(s *send) {
 	}
 	if at, ok := s.seenOK(); ok && (!b.hasSeenOK || at < b.seenOK) {
 		b.seenOK, b.hasSeenOK = at, true
+	}
+}
+
+// add takes in another batch; newest is what its identity stood for until now.
+func (p *partition) add(b, newest *batch) {
+	p.batches = append(p.batches, b)
+	if b.idempotent() && !b.info.Control() {
+		b.rival, p.byIdentity[b.id] = newest, b
+		p.rivals = p.rivals || newest != nil
 	}
 }
 
