@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/kdupscan/kdupscan/analysis"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -220,14 +221,33 @@ func (m *markdown) notes() {
 	}
 }
 
-// loud matches text that a Markdown reader could take for more than text: markup, HTML, a link, a mention of a person, an
+// loud reports whether a Markdown reader could take text for more than text: markup, HTML, a link, a mention of a person, an
 // issue or a label, an emoji.
-var loud = regexp.MustCompile(`[^\p{L}\p{N} .,:;()/_=+'"–→…-]|(^|[^\p{L}\p{N}])_|_($|[^\p{L}\p{N}])|(?i:www\.)|://|:[+]?[a-z_][a-z0-9_+-]*:|:100:|:1234:|^[-+=]|^\d+[.)]( |$)|--|==|GH-`)
+func loud(s string) bool {
+	sign := func(r rune) bool { return !wordRune(r) && !strings.ContainsRune(` .,:;()/_=+'"–→…-`, r) }
+	return strings.ContainsFunc(s, sign) || emphasises(s) || loudASCII.MatchString(s)
+}
+
+// loudASCII has no classes of Unicode: compiling those takes a millisecond of every start of the program.
+var loudASCII = regexp.MustCompile(`(?i:www\.)|://|:[+]?[a-z_][a-z0-9_+-]*:|:100:|:1234:|^[-+=]|^[0-9]+[.)]( |$)|--|==|GH-`)
+
+// emphasises reports whether an underscore stands at the edge of a word.
+func emphasises(s string) bool {
+	all := []rune(s)
+	for i, r := range all {
+		if r == '_' && (i == 0 || i == len(all)-1 || !wordRune(all[i-1]) || !wordRune(all[i+1])) {
+			return true
+		}
+	}
+	return false
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // mdText makes clean text inert in Markdown, in a table as well: text that is loud becomes code, inside which nothing is
 // markup. The escapes of appendClean that end in a sign of Markdown are written as numbers there.
 func mdText(s string) string {
-	if s != strings.TrimSpace(s) || loud.MatchString(s) {
+	if s != strings.TrimSpace(s) || loud(s) {
 		return mdCode(s)
 	}
 	return s
