@@ -7,16 +7,18 @@ const (
 	firstBuffer = 64 << 10
 	// fullBuffer is the window once a file turns out to be longer: long enough to make the cost of a read call vanish,
 	// short enough to stay in the processor's cache and to have hundreds of files open at once. More gains nothing.
-	fullBuffer = 128 << 10
+	fullBuffer = 256 << 10
 	// maxEmptyReads ends a source that returns neither bytes nor an error, as bufio does.
 	maxEmptyReads = 100
 )
 
 // buffer is a window that moves over a capture file. Bytes handed out stay valid until the next call of has that has to
-// read.
+// read, or for as long as their block is held.
 type buffer struct {
 	src    io.Reader
-	data   []byte
+	idle   idleBlocks
+	block  *Block     // nil before the first byte was read
+	data   []byte     // of the block
 	r, w   int        // data[r:w] has been read from src and not been consumed
 	offset FileOffset // of data[r]
 	err    error      // why src ended, io.EOF if all is well
@@ -61,8 +63,9 @@ func (b *buffer) fill(n int) bool {
 	return true
 }
 
-// makeRoom moves the window to the front of data, which grows if the window fills more than half of it. So each byte is
-// moved a bounded number of times, and a wrong length in the file costs no more memory than four times what is there.
+// makeRoom moves the window to the front of data, or to another block where this one is held or the window fills more than
+// half of it. So each byte is moved a bounded number of times, and a wrong length in the file costs no more memory than four
+// times what is there.
 func (b *buffer) makeRoom() {
 	size := len(b.data)
 	switch {
@@ -73,11 +76,22 @@ func (b *buffer) makeRoom() {
 	case b.w-b.r > size/2:
 		size *= 2
 	}
-	data := b.data
-	if size > len(data) {
-		data = make([]byte, size)
+	block := b.block
+	if block == nil || size > len(b.data) || block.holds.Load() > 1 {
+		block = b.idle.get(size)
 	}
-	b.w = copy(data, b.data[b.r:b.w])
+	b.w = copy(block.data, b.data[b.r:b.w])
 	b.r = 0
-	b.data = data
+	if block != b.block {
+		b.free()
+		b.block, b.data = block, block.data
+	}
+}
+
+// free gives the block up.
+func (b *buffer) free() {
+	if b.block != nil {
+		b.block.Release()
+		b.block, b.data = nil, nil
+	}
 }

@@ -4,8 +4,9 @@
 // both are known by their content, never by a name. Out come frames, in the order of the file; several captures are merged
 // by time. What else the files say about themselves (drops, secrets, damage) is kept in Capture.
 //
-// Frame.Data is borrowed: it points into the read buffer and is valid until the next call of Next. Reading a packet
-// allocates nothing. A source is for one goroutine, except for Progress. The package starts no goroutines.
+// Frame.Data is borrowed: it points into the read buffer and is valid until the next call of Next, or for as long as its
+// Block is held. Reading a packet allocates nothing. A source is for one goroutine, except for Progress. The package starts
+// no goroutines.
 //
 // Files are read as they are, not as they should be. Packets may be longer than the snapshot length that the header
 // states, times may jump, a file may end anywhere. Whatever cannot be read is skipped, up to the next place that is

@@ -31,7 +31,8 @@ type Frame struct {
 	LinkType       LinkType
 	Interface      int    // pcapng interface, counted over all sections of the capture, from 0
 	OriginalLength int    // bytes on the wire; len(Data) is less where snaplen cut the packet
-	Data           []byte // borrowed: valid until the next call of Next
+	Data           []byte // borrowed: valid until the next call of Next, or while Block is held
+	Block          *Block // that Data is in; nil where it cannot be held
 }
 
 // Source yields frames. Next fills f and returns nil, or returns io.EOF after the last frame. Damage inside a capture is

@@ -30,7 +30,7 @@ const stdinName = "stdin"
 // files needs only those open that overlap in time. Errors name the base name; beside those of the system they are
 // ErrNotCapture, ErrEmpty and ErrNoCaptures. A file that vanishes later is damage.
 func Open(paths []string, stdin io.Reader) (FileSource, error) {
-	fsrc := new(fileSource)
+	fsrc := &fileSource{idle: make(idleBlocks, maxIdleBlocks)}
 	var sources []Source
 	for _, path := range paths {
 		opened, err := fsrc.open(path, stdin)
@@ -54,6 +54,7 @@ func Open(paths []string, stdin io.Reader) (FileSource, error) {
 type fileSource struct {
 	Source
 	closers []io.Closer
+	idle    idleBlocks // of all files
 	read    atomic.Int64
 	total   int64 // -1: unknown
 }
@@ -100,7 +101,7 @@ func (s *fileSource) open(path string, stdin io.Reader) ([]Source, error) {
 // stream returns a source that can be read only once.
 func (s *fileSource) stream(r io.Reader, name string) ([]Source, error) {
 	s.addTotal(-1)
-	rd, err := NewReader(countingReader{r, &s.read}, name)
+	rd, err := newReader(countingReader{r, &s.read}, name, s.idle)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (s *fileSource) folder(path, name string) ([]Source, error) {
 
 // file looks at the first packet of a regular file.
 func (s *fileSource) file(path string, size int64) (*file, error) {
-	f := &file{path: path, name: filepath.Base(path), read: &s.read}
+	f := &file{path: path, name: filepath.Base(path), idle: s.idle, read: &s.read}
 	if err := f.peek(); err != nil {
 		return nil, err
 	}
@@ -169,6 +170,7 @@ func (s *fileSource) addTotal(size int64) {
 type file struct {
 	path    string
 	name    string
+	idle    idleBlocks
 	read    *atomic.Int64
 	first   Timestamp
 	any     bool // there is a first packet
@@ -204,7 +206,7 @@ func (f *file) start(read *atomic.Int64) error {
 	if err != nil {
 		return systemError(f.name, err)
 	}
-	reader, err := NewReader(countingReader{handle, read}, f.name)
+	reader, err := newReader(countingReader{handle, read}, f.name, f.idle)
 	if err != nil {
 		_ = handle.Close()
 		return err

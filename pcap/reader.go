@@ -52,12 +52,16 @@ type format interface {
 // NewReader reads the beginning of a capture, which is decompressed as needed. The name is for Capture.Name and errors:
 // ErrNotCapture, ErrEmpty, or why r could not be read. Close frees the decompressor; it does not close r.
 func NewReader(r io.Reader, name string) (*Reader, error) {
+	return newReader(r, name, make(idleBlocks, maxIdleBlocks))
+}
+
+func newReader(r io.Reader, name string, idle idleBlocks) (*Reader, error) {
 	src, compression, release, err := decompress(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	rd := &Reader{release: release, capture: Capture{Name: name, Compression: compression}}
-	rd.buf.src = src
+	rd.buf.src, rd.buf.idle = src, idle
 	if err := rd.open(); err != nil {
 		release()
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -107,6 +111,7 @@ func (r *Reader) Next(f *Frame) error {
 		r.done = true
 		return err
 	}
+	f.Block = r.buf.block
 	r.capture.add(f)
 	return nil
 }
@@ -152,6 +157,7 @@ func (r *Reader) Close() error {
 	r.done = true
 	r.release()
 	r.release = func() {}
+	r.buf.free()
 	r.buf = buffer{err: io.EOF}
 	return nil
 }

@@ -37,7 +37,7 @@ func drain(t *testing.T, s pcap.Source) []pcap.Frame {
 		var f pcap.Frame
 		switch err := s.Next(&f); err {
 		case nil:
-			f.Data = bytes.Clone(f.Data)
+			f.Data, f.Block = bytes.Clone(f.Data), nil
 			frames = append(frames, f)
 		case io.EOF:
 			if err := s.Next(&f); err != io.EOF {

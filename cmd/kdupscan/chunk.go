@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/reassembly"
 )
 
@@ -12,6 +13,8 @@ const (
 	// caches of the workers.
 	chunkBytes    = 1 << 20
 	chunkSegments = 4096
+	// chunkBlocks ends a chunk too: with --ports or --filter there may be little of use in a block.
+	chunkBlocks = 16
 	// chunkMemory is what the load of a chunk takes: its payloads, and its segments.
 	chunkMemory = chunkBytes + chunkSegments*160
 )
@@ -39,13 +42,15 @@ type chunk struct {
 
 // load is what a chunk brings to the shards.
 type load struct {
-	data     []byte // the payloads, copied: those of a frame are valid until the next frame only
+	bytes    int           // of payloads
+	blocks   []*pcap.Block // that payloads are in
+	data     []byte        // payloads, copied where no block holds them
 	count    int
 	keyLogs  [][]byte // TLS keys that came while it was filled; they are known from its first segment on
 	segments [shards][]segment
 }
 
-func newLoad() *load { return &load{data: make([]byte, 0, chunkBytes)} }
+func newLoad() *load { return new(load) }
 
 // loaded makes the load of a chunk when there was none yet.
 func (c *chunk) loaded() *chunk {
@@ -56,7 +61,10 @@ func (c *chunk) loaded() *chunk {
 }
 
 func (l *load) reset() {
-	l.data, l.count, l.keyLogs = l.data[:0], 0, nil
+	for _, b := range l.blocks {
+		b.Release()
+	}
+	l.bytes, l.blocks, l.data, l.count, l.keyLogs = 0, l.blocks[:0], l.data[:0], 0, nil
 	for i := range l.segments {
 		l.segments[i] = l.segments[i][:0]
 	}
@@ -64,16 +72,25 @@ func (l *load) reset() {
 
 // full reports whether n more bytes belong into the next chunk.
 func (l *load) full(n int) bool {
-	return l.count == chunkSegments || l.count > 0 && len(l.data)+n > chunkBytes
+	return l.count == chunkSegments || l.count > 0 && l.bytes+n > chunkBytes || len(l.blocks) == chunkBlocks
 }
 
-func (l *load) add(s *reassembly.Segment, order uint64) {
-	from := len(l.data)
-	l.data = append(l.data, s.Payload...)
+// add takes in a segment of a frame. Its payload is copied unless the block of the frame holds it.
+func (l *load) add(s *reassembly.Segment, in *pcap.Block, order uint64) {
 	list := &l.segments[s.Hash()%shards]
 	*list = append(*list, segment{*s, order})
-	(*list)[len(*list)-1].Payload = l.data[from:len(l.data):len(l.data)]
 	l.count++
+	l.bytes += len(s.Payload)
+	if in != nil {
+		if n := len(l.blocks); n == 0 || l.blocks[n-1] != in {
+			in.Hold()
+			l.blocks = append(l.blocks, in)
+		}
+		return
+	}
+	from := len(l.data)
+	l.data = append(l.data, s.Payload...)
+	(*list)[len(*list)-1].Payload = l.data[from:len(l.data):len(l.data)]
 }
 
 func (c *chunk) reset() {

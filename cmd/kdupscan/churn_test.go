@@ -120,7 +120,9 @@ func testChurn(t *testing.T, source *churn) {
 	if n := result.Coverage.Connections; n != int64(source.connections) || len(result.Findings) > 0 {
 		t.Errorf("%d connections, %d findings", n, len(result.Findings))
 	}
-	if late > early+early/2 { // what grew without bound before took twice as much by then
+	// What grew without bound before took twice as much by then. The list of producers that were let go, which is bounded, makes
+	// up to half as much again.
+	if late > early+early*3/4 {
 		t.Errorf("memory grows: from %d to %d bytes in use", early, late)
 	}
 }

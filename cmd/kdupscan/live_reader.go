@@ -103,7 +103,7 @@ func (r *liveReader) segment(s *reassembly.Segment) {
 		}
 		return
 	}
-	r.chunk.add(s, r.order)
+	r.chunk.add(s, nil, r.order)
 	r.order++
 }
 

@@ -55,6 +55,7 @@ func (p *pipeline) read(ctx context.Context, e *engine) (notes, error) {
 		e.send(c)
 	}
 	var order uint64
+	var f pcap.Frame
 	emit := func(s *reassembly.Segment) {
 		if !p.ports.allows(s.Src.Port(), s.Dst.Port()) {
 			return
@@ -63,10 +64,9 @@ func (p *pipeline) read(ctx context.Context, e *engine) (notes, error) {
 			send()
 			c = e.take()
 		}
-		c.add(s, order)
+		c.add(s, f.Block, order)
 		order++
 	}
-	var f pcap.Frame
 	for frames := uint64(0); ; frames++ {
 		if frames%framesPerProgress == 0 {
 			p.progress(frames)

@@ -38,7 +38,7 @@ func (s *scout) add(segment *reassembly.Segment) {
 			return
 		}
 	}
-	s.filling.add(segment, s.order)
+	s.filling.add(segment, nil, s.order)
 	s.order++
 }
 
