@@ -25,7 +25,6 @@ type Correlator struct {
 	arrivals  int64 // observations so far: the order of events at one instant
 	links     map[*kafka.Link]*link
 	gapped    []*link // those of them with gaps
-	requests  map[*kafka.Request][]*send
 	histories map[historyKey]*history
 	inOrder   []*history // histories by first sight
 	topics    *topics
@@ -53,7 +52,6 @@ func New(o Options) *Correlator {
 	return &Correlator{
 		options:   o,
 		links:     map[*kafka.Link]*link{},
-		requests:  map[*kafka.Request][]*send{},
 		histories: map[historyKey]*history{},
 		topics:    names,
 		producers: newProducers(names),
@@ -81,8 +79,10 @@ func (c *Correlator) Observe(o kafka.Observation) {
 	case *kafka.AnswerAcked:
 		c.acked(o)
 	case *kafka.AnswerUnread:
-		for _, s := range c.requests[o.Request] {
-			s.unread = true
+		if a := c.waiting(o.Request); a != nil {
+			for _, s := range a.sends {
+				s.unread = true
+			}
 		}
 	case *kafka.PartitionFetched:
 		c.topics.fetched(l.client(), o.Topic)
@@ -149,14 +149,14 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	h.sends = append(h.sends, s)
 	h.touched()
 	if o.Acks != 0 {
-		c.requests[o.Request] = append(c.requests[o.Request], s)
-		l.asked(o.Request, func(old *kafka.Request) { delete(c.requests, old) })
+		l.asks(s)
 	}
 	c.grew(h, s.cost)
 }
 
 func (c *Correlator) answered(o *kafka.BatchAnswered) {
-	if o.Request == nil {
+	a := c.waiting(o.Request)
+	if a == nil {
 		return // whose batch it answers is unknown
 	}
 	if o.BaseOffset > maxOffset {
@@ -164,10 +164,11 @@ func (c *Correlator) answered(o *kafka.BatchAnswered) {
 		absurd.BaseOffset = NoOffset
 		o = &absurd
 	}
-	if l := c.links[o.Request.Link]; l != nil {
-		l.replied(o.Request)
+	if !a.answered {
+		a.answered = true
+		c.links[o.Request.Link].unanswered--
 	}
-	for _, s := range c.requests[o.Request] {
+	for _, s := range a.sends {
 		if s.answer == nil && s.sent.Partition == o.Partition && sameTopic(s.sent.Topic, o.Topic) {
 			s.answer = o
 			if s.placed() {
@@ -188,22 +189,20 @@ func (c *Correlator) heard(s *send) {
 
 // acked ends the wait for a request: its answer has reached the client.
 func (c *Correlator) acked(o *kafka.AnswerAcked) {
-	for _, s := range c.requests[o.Request] {
-		s.acked = o.At
-	}
-	delete(c.requests, o.Request)
-	if l := c.links[o.Request.Link]; l != nil {
-		delete(l.open, o.Request)
+	if a := c.waiting(o.Request); a != nil {
+		for _, s := range a.sends {
+			s.acked = o.At
+		}
+		delete(c.links[o.Request.Link].open, o.Request)
 	}
 }
 
 func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	l.closed, l.reason, l.serverDone = o.At, o.Reason, o.ServerDone
-	for r := range l.open {
-		for _, s := range c.requests[r] {
+	for _, a := range l.open {
+		for _, s := range a.sends {
 			s.of.troubled, s.of.changed = true, true
 		}
-		delete(c.requests, r)
 	}
 	clear(l.open)
 }

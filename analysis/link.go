@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"net/netip"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -17,8 +18,8 @@ type link struct {
 	clientID, software string
 	hasClientID        bool
 	gaps               []gap
-	open               map[*kafka.Request]bool // Produce requests whose answer the client has not acknowledged; true: answered
-	unanswered         int                     // of these
+	open               map[*kafka.Request]*asked
+	unanswered         int // of these
 	maxInFlight        int
 }
 
@@ -116,31 +117,33 @@ func (l *link) used(o *kafka.BatchSent) {
 // maxOpen bounds the answers of a connection that wait to be acknowledged by TCP. So many in flight are not possible.
 const maxOpen = 4096
 
-// asked counts a Produce request that waits for its answer; a request with several batches is asked several times.
-func (l *link) asked(r *kafka.Request, forget func(*kafka.Request)) {
-	if _, again := l.open[r]; again || !l.closed.IsZero() {
+// asked is a Produce request whose answer the client has not acknowledged yet.
+type asked struct {
+	sends    []*send // its batches
+	answered bool
+}
+
+// asks takes in a batch of a request.
+func (l *link) asks(s *send) {
+	if a := l.open[s.sent.Request]; a != nil {
+		a.sends = append(a.sends, s)
 		return
 	}
 	if len(l.open) >= maxOpen {
-		for old, answered := range l.open {
-			if answered {
-				delete(l.open, old)
-				forget(old)
-			}
-		}
+		maps.DeleteFunc(l.open, func(_ *kafka.Request, a *asked) bool { return a.answered })
 	}
 	if l.open == nil {
-		l.open = map[*kafka.Request]bool{}
+		l.open = map[*kafka.Request]*asked{}
 	}
-	l.open[r] = false
+	l.open[s.sent.Request] = &asked{sends: []*send{s}}
 	l.unanswered++
 	l.maxInFlight = max(l.maxInFlight, l.unanswered)
 }
 
-// replied takes the answer to a request.
-func (l *link) replied(r *kafka.Request) {
-	if answered, known := l.open[r]; known && !answered {
-		l.open[r] = true
-		l.unanswered--
+// waiting returns what waits for the answer to a request: nil where that has been acknowledged, or the request was not seen.
+func (c *Correlator) waiting(r *kafka.Request) *asked {
+	if r == nil || c.links[r.Link] == nil {
+		return nil
 	}
+	return c.links[r.Link].open[r]
 }
