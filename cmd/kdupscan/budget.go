@@ -15,7 +15,7 @@ type budget int64
 
 // garbage is how much garbage may pile up before it is collected, in percent of what is in use. The usual 100 would let a full
 // history take twice its memory; with 40 a scan of small records takes a fifth longer than with this.
-const garbage = 60
+const garbage = 50
 
 // apply makes the garbage collector keep to the budget. Until a quarter of it is in use there is nothing worth the work of a
 // collection; the first one sets the pace of all others.
