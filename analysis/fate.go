@@ -43,11 +43,27 @@ type place struct {
 	retry    bool  // the answer to a recognised retry: the place is an earlier send's
 }
 
-func (b *batch) fate() fate {
-	if !b.fateKnown {
-		b.fateOfBatch, b.fateKnown = b.findFate(), true
+// whereabouts keeps what was found out of a batch. Most batches are never asked for it.
+type whereabouts struct {
+	places      []place
+	fate        fate
+	placesKnown bool
+	fateKnown   bool
+}
+
+func (b *batch) known() *whereabouts {
+	if b.whereabouts == nil {
+		b.whereabouts = new(whereabouts)
 	}
-	return b.fateOfBatch
+	return b.whereabouts
+}
+
+func (b *batch) fate() fate {
+	w := b.known()
+	if !w.fateKnown {
+		w.fate, w.fateKnown = b.findFate(), true
+	}
+	return w.fate
 }
 
 func (b *batch) findFate() fate {
@@ -101,10 +117,11 @@ func (b *batch) acknowledgedSomewhere() bool {
 
 // places lists where the batch was said or seen to stand, sends first.
 func (b *batch) places() []place {
-	if !b.placesKnown {
-		b.placesOf, b.placesKnown = b.findPlaces(), true
+	w := b.known()
+	if !w.placesKnown {
+		w.places, w.placesKnown = b.findPlaces(), true
 	}
-	return b.placesOf
+	return w.places
 }
 
 func (b *batch) findPlaces() []place {

@@ -78,10 +78,7 @@ type batch struct {
 	hasSeenOK   bool
 	rival       *batch // an older batch of the same identity with other content
 	settled     bool   // in a finding that needs no more history
-	placesOf    []place
-	placesKnown bool
-	fateKnown   bool
-	fateOfBatch fate
+	whereabouts *whereabouts
 }
 
 // view is a sighting of the batch or of a part of it: old message sets are fetched message by message.
