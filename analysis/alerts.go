@@ -36,9 +36,9 @@ func (c *Correlator) Alerts() []Alert {
 	if len(due) == 0 {
 		return nil
 	}
-	j := c.judged(due)
+	j := c.judged(due, nil)
 	if c.alerted.anything(j) {
-		j = c.judged(nil)
+		j = c.judged(nil, nil)
 	}
 	w.judged(due, j)
 	var fresh []Alert

@@ -66,30 +66,31 @@ func freshIdentity(f, l *batch) bool {
 	return sameAddress(f, l)
 }
 
-// findDelays finds, per client, the smallest time between the creation of a record and its send, in ms: it takes the
-// difference of the client's clock and the capture's out of create times.
+// findDelays finds, per client, the smallest time between the creation of a batch's newest record and its send, in ms: it takes
+// the difference of the client's clock and the capture's out of create times.
 func (j *judgement) findDelays() {
+	j.each((*partition).findDelays)
 	j.delays = map[client]int64{}
 	for _, p := range j.partitions {
-		for cl, delay := range p.delays {
-			if have, ok := j.delays[cl]; !ok || delay < have {
-				j.delays[cl] = delay
+		for l, delay := range p.delays {
+			if have, ok := j.delays[l.client()]; !ok || delay < have {
+				j.delays[l.client()] = delay
 			}
 		}
 	}
 }
 
-// findDelays finds the smallest delays of the partition.
+// findDelays finds the smallest delays on each connection.
 func (p *partition) findDelays() {
-	p.delays = map[client]int64{}
-	for _, b := range p.batches {
-		cl, known := b.client()
-		if !known || b.info.LogAppendTime() || b.info.MaxTimestamp < 0 {
+	p.delays = map[*link]int64{}
+	for _, s := range p.sends {
+		b := s.sent.Batch
+		if b.LogAppendTime() || b.MaxTimestamp < 0 {
 			continue
 		}
-		delay := int64(b.first.Time)/1e6 - b.info.MaxTimestamp
-		if have, ok := p.delays[cl]; !ok || delay < have {
-			p.delays[cl] = delay
+		delay := int64(s.sent.First.Time)/1e6 - b.MaxTimestamp
+		if have, ok := p.delays[s.link]; !ok || delay < have {
+			p.delays[s.link] = delay
 		}
 	}
 }

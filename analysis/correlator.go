@@ -116,7 +116,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 
 // Finish judges the whole history and returns what it shows. Captures, Coverage and Notes are left to the caller.
 func (c *Correlator) Finish() *Result {
-	j := c.judged(nil)
+	j := c.judged(nil, func(p *partition) { p.count(func(*batch) bool { return true }) })
 	counts, repeats := j.total()
 	findings := slices.Clone(c.window.settled)
 	for _, f := range j.found {

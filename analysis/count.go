@@ -8,7 +8,7 @@ import (
 
 // total counts all that is no finding, what was dropped from the history included.
 func (j *judgement) total() (Counts, []ApplicationRepeat) {
-	all, repeats := j.count(func(*batch) bool { return true })
+	all, repeats := j.counted()
 	for _, p := range j.partitions {
 		if p.chains != nil && len(p.rises()) > 0 {
 			all.LeaderChanges++
@@ -26,9 +26,8 @@ func (j *judgement) total() (Counts, []ApplicationRepeat) {
 	return all, repeats
 }
 
-// count counts what is no finding, by the batches that are in.
-func (j *judgement) count(in func(*batch) bool) (all Counts, repeats []ApplicationRepeat) {
-	j.each(func(p *partition) { p.count(in) })
+// counted returns what was counted of all partitions.
+func (j *judgement) counted() (all Counts, repeats []ApplicationRepeat) {
 	for _, p := range j.partitions {
 		all.add(p.counts)
 		if n := p.counts.ApplicationRepeats; n > 0 {
@@ -38,6 +37,7 @@ func (j *judgement) count(in func(*batch) bool) (all Counts, repeats []Applicati
 	return all, repeats
 }
 
+// count counts what is no finding, by the batches that are in.
 func (p *partition) count(in func(*batch) bool) {
 	if p.chains == nil {
 		return

@@ -10,7 +10,7 @@ import (
 // may still become a finding stays: batches whose fate is open, and the batches of findings with a newer copy, unless even
 // those alone are too many.
 func (c *Correlator) evict() {
-	j := c.judged(nil)
+	j := c.judged(nil, nil)
 	cutoff, last := c.cutoff()
 	open := map[int64]bool{} // arrivals that stay
 	for _, f := range j.found {
@@ -111,7 +111,8 @@ func (j *judgement) countDropped(w *window, cutoff pcap.Timestamp, open map[int6
 	goes := func(b *batch) bool {
 		return len(b.sends) > 0 && b.last() < cutoff && !open[b.sends[0].order]
 	}
-	counts, repeats := j.count(goes)
+	j.each(func(p *partition) { p.count(goes) })
+	counts, repeats := j.counted()
 	w.counts.add(counts)
 	w.repeats = append(w.repeats, repeats...)
 }

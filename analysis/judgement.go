@@ -13,6 +13,7 @@ import (
 type judgement struct {
 	c          *Correlator
 	only       map[partitionKey]bool // judge these alone; nil: all
+	also       func(*partition)      // done with each that was judged, while it is in the cache; may be nil
 	partitions []*partition
 	byKey      map[partitionKey]*partition
 	found      []judged                  // sorted as the report wants them
@@ -36,10 +37,10 @@ func newJudgement(c *Correlator) *judgement {
 	return &judgement{c: c, byKey: map[partitionKey]*partition{}, suspected: map[int64]bool{}, bumps: map[[2]producerEpoch]*Bump{}}
 }
 
-// judged judges some partitions; nil: all.
-func (c *Correlator) judged(only map[partitionKey]bool) *judgement {
+// judged judges some partitions (nil: all), and also does with each of them what is given.
+func (c *Correlator) judged(only map[partitionKey]bool, also func(*partition)) *judgement {
 	j := newJudgement(c)
-	j.only = only
+	j.only, j.also = only, also
 	j.run()
 	return j
 }
@@ -51,10 +52,15 @@ func (j *judgement) run() {
 			j.divide(h)
 		}
 	}
-	j.each((*partition).build)
 	j.findDelays()
 	j.findGaps()
-	j.each((*partition).judge)
+	j.each(func(p *partition) {
+		p.build()
+		p.judge()
+		if j.also != nil {
+			j.also(p)
+		}
+	})
 	var groups []group
 	for _, p := range j.partitions {
 		groups = append(groups, p.groups...)

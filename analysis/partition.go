@@ -40,7 +40,7 @@ type partition struct {
 	risesKnown  bool
 	timestamps  timestampType
 	placed      map[int64]*batch // see take
-	delays      map[client]int64 // see findDelays
+	delays      map[*link]int64  // see findDelays
 	chains      *chains          // nil for internal topics
 	groups      []group          // what was found
 	kept        []*batch         // what must not be dropped
@@ -135,7 +135,6 @@ func (p *partition) build() {
 	p.timestamps = p.timestampType()
 	p.joinSightings()
 	p.addStoredEpochs()
-	p.findDelays()
 }
 
 // addStoredEpochs adds what the log says of leaders: a batch that was seen to be sent stands under the leader epoch of the
