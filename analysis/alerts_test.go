@@ -198,7 +198,7 @@ func TestWatchLetsGo(t *testing.T) {
 	w := &c.alerted.watch
 	w.look(c)
 	for range maxShared + 8 {
-		w.seen[newHistory(historyKey{})] = &looked{}
+		w.seen[&history{}] = &looked{}
 	}
 	for _, o := range observe(t, "p1 > t/0 7/0/0:a; p1 < =0") {
 		c.Observe(o)

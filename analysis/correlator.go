@@ -75,14 +75,12 @@ func (c *Correlator) Observe(o kafka.Observation) {
 	case *kafka.BatchSent:
 		c.sent(l, o)
 	case *kafka.BatchAnswered:
-		c.answered(o)
+		c.answered(l, o)
 	case *kafka.AnswerAcked:
-		c.acked(o)
+		l.acked(o.Request, o.At)
 	case *kafka.AnswerUnread:
-		if a := c.waiting(o.Request); a != nil {
-			for _, s := range a.sends {
-				s.unread = true
-			}
+		for _, s := range l.waiting(o.Request) {
+			s.unread = true
 		}
 	case *kafka.PartitionFetched:
 		c.topics.fetched(l.client(), o.Topic)
@@ -154,9 +152,9 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 	c.grew(h, s.cost)
 }
 
-func (c *Correlator) answered(o *kafka.BatchAnswered) {
-	a := c.waiting(o.Request)
-	if a == nil {
+func (c *Correlator) answered(l *link, o *kafka.BatchAnswered) {
+	waiting := l.waiting(o.Request)
+	if len(waiting) == 0 {
 		return // whose batch it answers is unknown
 	}
 	if o.BaseOffset > maxOffset {
@@ -164,16 +162,11 @@ func (c *Correlator) answered(o *kafka.BatchAnswered) {
 		absurd.BaseOffset = NoOffset
 		o = &absurd
 	}
-	if !a.answered {
-		a.answered = true
-		c.links[o.Request.Link].unanswered--
-	}
-	for _, s := range a.sends {
+	l.replied(waiting)
+	for _, s := range waiting {
 		if s.answer == nil && s.sent.Partition == o.Partition && sameTopic(s.sent.Topic, o.Topic) {
 			s.answer = o
-			if s.placed() {
-				s.of.answered[o.BaseOffset] = s
-			}
+			s.of.place(s)
 			c.heard(s)
 		}
 	}
@@ -187,24 +180,12 @@ func (c *Correlator) heard(s *send) {
 	}
 }
 
-// acked ends the wait for a request: its answer has reached the client.
-func (c *Correlator) acked(o *kafka.AnswerAcked) {
-	if a := c.waiting(o.Request); a != nil {
-		for _, s := range a.sends {
-			s.acked = o.At
-		}
-		delete(c.links[o.Request.Link].open, o.Request)
-	}
-}
-
 func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	l.closed, l.reason, l.serverDone = o.At, o.Reason, o.ServerDone
-	for _, a := range l.open {
-		for _, s := range a.sends {
-			s.of.troubled, s.of.changed = true, true
-		}
+	for _, s := range l.open {
+		s.of.troubled, s.of.changed = true, true
 	}
-	clear(l.open)
+	l.open = nil
 }
 
 // evidence reports whether a batch proves anything: one with a wrong CRC or absurd numbers does not.
@@ -229,7 +210,7 @@ func (c *Correlator) history(l *kafka.Link, t kafka.Topic, partition int32, at p
 	key := historyKey{server: l.Server, topic: t, partition: partition}
 	h := c.histories[key]
 	if h == nil {
-		h = newHistory(key)
+		h = &history{key: key}
 		c.histories[key] = h
 		c.inOrder = append(c.inOrder, h)
 	}

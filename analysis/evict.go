@@ -137,9 +137,7 @@ func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 		switch {
 		case stays:
 			h.cost += s.cost
-			if s.placed() {
-				h.answered[a.BaseOffset] = s
-			}
+			h.place(s)
 		case s.placed():
 			h.forget(a.BaseOffset, a.BaseOffset+int64(s.sent.Batch.LastOffsetDelta)+1, a.At.Time)
 		}

@@ -21,9 +21,9 @@ type history struct {
 	key       historyKey
 	sends     []*send
 	torn      []*send             // requests that never arrived whole: not stored, but a sign of where sequences stood
-	answered  map[int64]*send     // by the base offset of their answers, the latest
+	answered  map[int64]*send     // by the base offset of their answers, the latest; nil for none
 	sightings []*sighting         // in the order of first sight
-	stored    map[int64]*sighting // by base offset, the latest; others follow by rival
+	stored    map[int64]*sighting // by base offset, the latest; others follow by rival; nil for none
 	marks     []highWatermark
 	leaders   []leaderSeen
 	ends      []epochEnd
@@ -61,16 +61,17 @@ func (h *history) forget(from, to int64, at pcap.Timestamp) {
 
 // send is one batch of one Produce request, with its answer.
 type send struct {
-	sent   *kafka.BatchSent
-	of     *history
-	link   *link
-	order  int64                // arrival of the observation
-	at     pcap.Timestamp       // of its last frame
-	cost   int64                // of the history it is
-	answer *kafka.BatchAnswered // nil: none seen
-	acked  pcap.Ref             // the client's TCP has the answer; zero: not seen
-	unread bool                 // answered, but the answer could not be read
-	legs   []*send              // the same exchange seen on other connections (NAT, proxy)
+	sent    *kafka.BatchSent
+	of      *history
+	link    *link
+	order   int64                // arrival of the observation
+	at      pcap.Timestamp       // of its last frame
+	cost    int64                // of the history it is
+	answer  *kafka.BatchAnswered // nil: none seen
+	acked   pcap.Ref             // the client's TCP has the answer; zero: not seen
+	unread  bool                 // answered, but the answer could not be read
+	replied bool                 // an answer to the request was seen
+	legs    []*send              // the same exchange seen on other connections (NAT, proxy)
 }
 
 // placed reports whether an OK answer named the offset at which the batch stands.
@@ -107,8 +108,15 @@ type leaderSeen struct {
 	id, epoch int32 // -1 unknown
 }
 
-func newHistory(key historyKey) *history {
-	return &history{key: key, answered: map[int64]*send{}, stored: map[int64]*sighting{}}
+// place remembers where an answer says that a send stands, if it does.
+func (h *history) place(s *send) {
+	if !s.placed() {
+		return
+	}
+	if h.answered == nil {
+		h.answered = map[int64]*send{}
+	}
+	h.answered[s.answer.BaseOffset] = s
 }
 
 func (h *history) fetched(o *kafka.PartitionFetched) {
@@ -159,6 +167,9 @@ func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) (added int6
 		}
 		s = &sighting{batch: b, topic: o.Topic, link: l, order: order, leaderEpoch: b.PartitionLeaderEpoch, rival: h.stored[b.BaseOffset]}
 		added = s.keep(h, b)
+		if h.stored == nil {
+			h.stored = map[int64]*sighting{}
+		}
 		h.stored[b.BaseOffset] = s
 		h.sightings = append(h.sightings, s)
 	} else if len(s.batch.Records) == 0 && len(b.Records) > 0 {

@@ -1,8 +1,9 @@
 package analysis
 
 import (
-	"maps"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -12,15 +13,17 @@ import (
 // link is what is known of one connection.
 type link struct {
 	*kafka.Link
-	closed             pcap.Ref // zero: not seen to end
-	serverDone         pcap.Ref // the server's FIN, zero: none seen
-	reason             reassembly.CloseReason
-	clientID, software string
-	hasClientID        bool
-	gaps               []gap
-	open               map[*kafka.Request]*asked
-	unanswered         int // of these
-	maxInFlight        int
+	closed      pcap.Ref // zero: not seen to end
+	serverDone  pcap.Ref // the server's FIN, zero: none seen
+	reason      reassembly.CloseReason
+	clientID    string
+	software    [2]string // name and version
+	hasClientID bool
+	gaps        []gap
+	open        []*send // of Produce requests whose answer the client has not acknowledged
+	requests    int     // these
+	unanswered  int     // those of them that no answer was seen to
+	maxInFlight int
 }
 
 // gap is a hole in one direction of a connection.
@@ -101,12 +104,12 @@ func (l *link) named(o *kafka.ClientNamed) {
 		l.clientID, l.hasClientID = o.ClientID, true
 	}
 	if o.SoftwareName != "" {
-		l.software = o.SoftwareName
-		if o.SoftwareVersion != "" {
-			l.software += " " + o.SoftwareVersion
-		}
+		l.software = [2]string{o.SoftwareName, o.SoftwareVersion}
 	}
 }
+
+// calls returns what the client calls itself, "" unknown.
+func (l *link) calls() string { return strings.TrimSpace(l.software[0] + " " + l.software[1]) }
 
 func (l *link) used(o *kafka.BatchSent) {
 	if o.Request != nil && o.Request.HasClientID {
@@ -117,33 +120,54 @@ func (l *link) used(o *kafka.BatchSent) {
 // maxOpen bounds the answers of a connection that wait to be acknowledged by TCP. So many in flight are not possible.
 const maxOpen = 4096
 
-// asked is a Produce request whose answer the client has not acknowledged yet.
-type asked struct {
-	sends    []*send // its batches
-	answered bool
-}
-
-// asks takes in a batch of a request.
+// asks takes in a batch of a Produce request, the batches of one request one after the other.
 func (l *link) asks(s *send) {
-	if a := l.open[s.sent.Request]; a != nil {
-		a.sends = append(a.sends, s)
-		return
+	if n := len(l.open); n == 0 || l.open[n-1].sent.Request != s.sent.Request {
+		if l.requests >= maxOpen {
+			l.open = slices.DeleteFunc(l.open, func(s *send) bool { return s.replied })
+			l.requests = l.unanswered
+		}
+		l.requests++
+		l.unanswered++
+		l.maxInFlight = max(l.maxInFlight, l.unanswered)
 	}
-	if len(l.open) >= maxOpen {
-		maps.DeleteFunc(l.open, func(_ *kafka.Request, a *asked) bool { return a.answered })
-	}
-	if l.open == nil {
-		l.open = map[*kafka.Request]*asked{}
-	}
-	l.open[s.sent.Request] = &asked{sends: []*send{s}}
-	l.unanswered++
-	l.maxInFlight = max(l.maxInFlight, l.unanswered)
+	l.open = append(l.open, s)
 }
 
-// waiting returns what waits for the answer to a request: nil where that has been acknowledged, or the request was not seen.
-func (c *Correlator) waiting(r *kafka.Request) *asked {
-	if r == nil || c.links[r.Link] == nil {
+// waiting returns the batches that wait for the answer to a request: none where that has been acknowledged, or the request was
+// not seen. They are mostly at the front.
+func (l *link) waiting(r *kafka.Request) []*send {
+	from := slices.IndexFunc(l.open, func(s *send) bool { return s.sent.Request == r })
+	if from < 0 || r == nil {
 		return nil
 	}
-	return c.links[r.Link].open[r]
+	to := from + 1
+	for to < len(l.open) && l.open[to].sent.Request == r {
+		to++
+	}
+	return l.open[from:to]
+}
+
+// replied takes note of an answer to a request.
+func (l *link) replied(waiting []*send) {
+	if len(waiting) == 0 || waiting[0].replied {
+		return
+	}
+	for _, s := range waiting {
+		s.replied = true
+	}
+	l.unanswered--
+}
+
+// acked ends the wait for a request.
+func (l *link) acked(r *kafka.Request, at pcap.Ref) {
+	waiting := l.waiting(r)
+	if len(waiting) == 0 {
+		return
+	}
+	for _, s := range waiting {
+		s.acked = at
+	}
+	l.requests--
+	l.open = slices.DeleteFunc(l.open, func(s *send) bool { return s.sent.Request == r })
 }

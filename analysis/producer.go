@@ -271,8 +271,8 @@ func (pr *producer) report() Producer {
 func (pr *producer) software() string {
 	software := ""
 	for _, l := range pr.links {
-		if l.software != "" {
-			software = l.software
+		if name := l.calls(); name != "" {
+			software = name
 		}
 	}
 	return software

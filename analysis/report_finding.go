@@ -139,8 +139,8 @@ func (j *judgement) inferred(b *batch) Inferred {
 		i.TransactionalID = i.TransactionalID || s.sent.TransactionalID != nil
 		i.MaxInFlight = max(i.MaxInFlight, s.link.maxInFlight)
 		i.ClientID = s.link.clientID
-		if s.link.software != "" {
-			i.Software = s.link.software
+		if name := s.link.calls(); name != "" {
+			i.Software = name
 		}
 	}
 	if i.Software == "" && b.idempotent() {
