@@ -21,7 +21,12 @@ func (c *chains) repeatedWhole() {
 		if f == nil || !sameClient(f, l) || !wholeEqual(f, l) || c.linked(l) {
 			continue
 		}
-		if f.openAt(l.first.Time) && !f.failedBefore(l.first.Time) && !f.staleAt(l.first.Time) {
+		switch {
+		case !f.openAt(l.first.Time):
+			if !c.p.inOneCluster(f, l) {
+				continue // written to two clusters, as far as is known
+			}
+		case !f.failedBefore(l.first.Time) && !f.staleAt(l.first.Time):
 			continue // in flight together: the application may have meant it
 		}
 		c.linkWhole(f, l, BlindRetry)
@@ -29,6 +34,13 @@ func (c *chains) repeatedWhole() {
 			c.unlinkWhole(l)
 		}
 	}
+}
+
+// inOneCluster reports whether two batches were sent to one server, or to two that are known to be of one cluster.
+func (p *partition) inOneCluster(a, b *batch) bool {
+	x, y := a.sends[0].link.Server, b.sends[0].link.Server
+	own := p.j.c.topics.clusterOf(x)
+	return x == y || own != "" && own == p.j.c.topics.clusterOf(y)
 }
 
 func (c *chains) linked(b *batch) bool {

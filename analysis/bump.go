@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
-	"github.com/kdupscan/kdupscan/pcap"
 )
 
 // bump describes the change of identity between the first and the later copy, and looks for what forced it.
@@ -97,122 +96,6 @@ func (j *judgement) grant(cluster string, b *Bump) *kafka.ProducerGranted {
 	for _, g := range j.c.producers.get(cluster, id).grants {
 		if g.ErrorCode == 0 && g.ProducerID == id && g.ProducerEpoch == b.ToEpoch {
 			return g
-		}
-	}
-	return nil
-}
-
-// trigger looks for the event that forced a producer from one identity to another before a time (VERDICTS section 4): the
-// earliest error that is not retriable after which nothing newly sent under the old epoch was answered OK; else a batch
-// that was never answered nor sent again; else a lost connection.
-func (j *judgement) trigger(cluster string, from, to identity, at pcap.Timestamp) *Trigger {
-	last := to.epoch
-	if to.producer != from.producer {
-		last = j.c.producers.get(cluster, from.producer).top + 1
-	}
-	var old []*send
-	for e := from.epoch; e < last && e >= 0; e++ {
-		for _, s := range j.sendsOf(cluster, producerEpoch{from.producer, e}) {
-			if s.sent.At.Time <= at {
-				old = append(old, s)
-			}
-		}
-	}
-	sortSends(old)
-	if t := errorTrigger(old, at); t != nil {
-		return t
-	}
-	if t := j.expiryTrigger(old, at); t != nil {
-		return t
-	}
-	return lossTrigger(old, at)
-}
-
-// sentBatch tells the first send of a batch from retries of it.
-type sentBatch struct {
-	topic     kafka.Topic
-	partition int32
-	identity
-	crc uint32
-}
-
-func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
-	var errors []*send
-	var okSent pcap.Timestamp // send time of the last newly sent batch that was answered OK
-	seen := map[sentBatch]bool{}
-	for _, s := range old {
-		b := s.sent.Batch
-		key := sentBatch{s.sent.Topic, s.sent.Partition, identityOf(b), b.CRC}
-		retry := seen[key]
-		seen[key] = true
-		a := s.reply()
-		if a == nil || a.At.Time > at {
-			continue
-		}
-		if a.ErrorCode == 0 && !retry {
-			okSent = max(okSent, s.sent.At.Time)
-		} else if a.ErrorCode != 0 && !retriable[a.ErrorCode] {
-			errors = append(errors, s)
-		}
-	}
-	slices.SortStableFunc(errors, func(a, b *send) int { return cmp.Compare(a.reply().At.Time, b.reply().At.Time) })
-	for _, s := range errors {
-		a := s.reply()
-		if okSent > a.At.Time {
-			continue
-		}
-		return &Trigger{Kind: TriggerProduceError, HasError: true, ErrorCode: a.ErrorCode, Topic: s.sent.Topic, Partition: s.sent.Partition, At: position(&a.Seen)}
-	}
-	return nil
-}
-
-// expiryTrigger finds a batch that was left unanswered and whose records never came again: it expired in the client.
-func (j *judgement) expiryTrigger(old []*send, at pcap.Timestamp) *Trigger {
-	for _, s := range old {
-		if s.sent.Acks == 0 || s.reply() != nil || s.unread || len(s.sent.Batch.Records) == 0 || j.cameAgain(s) {
-			continue
-		}
-		return &Trigger{Kind: TriggerNoAnswer, Topic: s.sent.Topic, Partition: s.sent.Partition, At: position(&s.sent.Seen)}
-	}
-	return nil
-}
-
-// cameAgain reports whether what a send carried was sent again.
-func (j *judgement) cameAgain(s *send) bool {
-	cluster := j.c.topics.cluster(s.sent.Link.Server, s.sent.Topic)
-	p := j.partition(cluster, historyKey{topic: s.sent.Topic, partition: s.sent.Partition}, s.sent.At.Time)
-	b := newestLike(p.byIdentity[identityOf(s.sent.Batch)], s.sent.Batch)
-	return b != nil && (b.sends[len(b.sends)-1].order != s.order || p.cameAgain(b))
-}
-
-// lossTrigger finds the last connection that ended with a request of the old identity unanswered.
-func lossTrigger(old []*send, at pcap.Timestamp) *Trigger {
-	var lost *send
-	var last pcap.Ref
-	for _, s := range old {
-		if s.sent.Acks == 0 || s.reply() != nil || !s.link.lostBy(at) {
-			continue
-		}
-		if end, _ := s.link.lost(); lost == nil || end.Time > last.Time {
-			lost, last = s, end
-		}
-	}
-	if lost == nil {
-		return nil
-	}
-	return &Trigger{Kind: TriggerConnectionLost, Topic: lost.sent.Topic, Partition: lost.sent.Partition, At: positionOf(lost.link, last)}
-}
-
-// newProducerTrigger names what comes with another producer id when nothing forced it: the InitProducerId exchange, or the end
-// of the connection of a process that was started anew.
-func newProducerTrigger(from *batch, grant *kafka.ProducerGranted, at pcap.Timestamp) *Trigger {
-	if grant != nil {
-		return &Trigger{Kind: TriggerInitProducerID, Partition: -1, At: position(&grant.Seen)}
-	}
-	for i := len(from.sends) - 1; i >= 0; i-- {
-		if l := from.sends[i].link; l.lostBy(at) {
-			end, _ := l.lost()
-			return &Trigger{Kind: TriggerConnectionLost, Partition: -1, At: positionOf(l, end)}
 		}
 	}
 	return nil

@@ -196,11 +196,20 @@ func (b *batch) client() (client, bool) {
 	return b.sends[0].link.client(), true
 }
 
-// sameClient reports whether two batches come from one process, as far as address and client id tell.
+// sameClient reports whether two batches come from one process, as far as address and client id tell: that of the client, or of a proxy that
+// passed both on.
 func sameClient(a, b *batch) bool {
-	x, ok := a.client()
-	y, ok2 := b.client()
-	return ok && ok2 && x.addr == y.addr && (x.id == y.id || x.id == "" || y.id == "")
+	if len(a.sends) == 0 || len(b.sends) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(a.sends[0].all(), func(x *send) bool {
+		return slices.ContainsFunc(b.sends[0].all(), func(y *send) bool { return x.link.client().same(y.link.client()) })
+	})
+}
+
+// same reports whether two names may be those of one process.
+func (x client) same(y client) bool {
+	return x.addr == y.addr && (x.id == y.id || x.id == "" || y.id == "")
 }
 
 func sameAddress(a, b *batch) bool {

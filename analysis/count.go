@@ -101,11 +101,17 @@ func (c *chains) repeatsAmong(in func(*batch) bool) int64 {
 		}
 		a, _ := o.entries[0].record()
 		b, _ := o.entries[1].record()
-		if a.Timestamp == b.Timestamp && !c.explained(o.entries[0], o.entries[1]) {
+		if a.Timestamp == b.Timestamp && !c.explained(o.entries[0], o.entries[1]) && !samePlaceOf(o.entries[0], o.entries[1]) {
 			n++
 		}
 	}
 	return n
+}
+
+// samePlaceOf reports whether two records are said to stand at one place: a proxy that writes batches anew had the second from the first.
+func samePlaceOf(a, b entry) bool {
+	x, y := copyOf{a, a.b.fate()}.offset(), copyOf{b, b.b.fate()}.offset()
+	return x != NoOffset && x == y
 }
 
 // explained reports whether a finding, or the way that retries go, has linked two records.

@@ -2,6 +2,7 @@ package analysis
 
 // Error codes of the protocol that the rules of verdicts name (Kafka's Errors.java has all).
 const (
+	errMessageTooLarge        int16 = 10
 	errNotEnoughReplicasAfter int16 = 20
 	errDuplicateSequence      int16 = 46
 )
@@ -16,7 +17,6 @@ var retriable = map[int16]bool{
 	7:   true, // REQUEST_TIMED_OUT
 	8:   true, // BROKER_NOT_AVAILABLE
 	9:   true, // REPLICA_NOT_AVAILABLE
-	10:  true, // MESSAGE_TOO_LARGE: split and sent again in parts
 	13:  true, // NETWORK_EXCEPTION
 	14:  true, // COORDINATOR_LOAD_IN_PROGRESS
 	15:  true, // COORDINATOR_NOT_AVAILABLE

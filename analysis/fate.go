@@ -92,7 +92,7 @@ func (b *batch) findFate() fate {
 		}
 		best.acknowledged = acknowledged
 	}
-	if refuted > 0 && refuted == len(places) {
+	if refuted > 0 && refuted == len(places) || len(places) == 0 && b.neverStored() {
 		best.grade = gone
 	}
 	return best
@@ -237,6 +237,14 @@ func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
 	return b.p.timestamps == createTime && a.LogAppendTime >= 0 && a.LogAppendTime != b.info.MaxTimestamp && b.idempotent()
 }
 
+// neverStored reports whether a leader took the batch for another one of the same identity.
+func (b *batch) neverStored() bool {
+	return slices.ContainsFunc(b.sends, func(s *send) bool {
+		a := s.reply()
+		return a != nil && a.BaseOffset >= 0 && b.lostBehind(a)
+	})
+}
+
 // claim is a range of the log that a batch holds by a Fetch sighting or an answer.
 type claim struct {
 	from, to  int64  // to is behind the last offset
@@ -324,7 +332,7 @@ func (b *batch) refuted(pl place) bool {
 	}
 	refuted := false
 	b.p.known().overlapping(pl.offset, pl.offset+int64(b.count()), func(c claim) bool {
-		if c.batch == b || c.uncertain {
+		if c.batch == b || c.uncertain || c.from == pl.offset && c.batch != nil && sameStored(c.batch.info, b.info) {
 			return true
 		}
 		refuted = c.fetched || pl.source == OffsetFromErrorAnswer || pl.grade < stored && c.at > pl.at

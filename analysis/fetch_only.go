@@ -11,7 +11,7 @@ import (
 // Only distinctive content counts. Transactions are left out: what a producer writes again after an abort is no duplicate,
 // and after a commit it is the application's doing.
 func (c *chains) fetchOnly() {
-	if !slices.ContainsFunc(c.p.batches, func(b *batch) bool { return len(b.sends) == 0 && !b.info.Control() }) {
+	if !c.severalClients() && !slices.ContainsFunc(c.p.batches, func(b *batch) bool { return len(b.sends) == 0 && !b.info.Control() }) {
 		return
 	}
 	for _, pair := range c.equalPairs() {
@@ -86,7 +86,7 @@ func created(b *kafka.Batch) int64 {
 // fetchedCause tells the cause of a pair that the log shows, "" for none.
 func (c *chains) fetchedCause(first, later entry) Cause {
 	f, l := first.b, later.b
-	if len(f.sends) > 0 && len(l.sends) > 0 {
+	if len(f.sends) > 0 && len(l.sends) > 0 && !movedOn(f, l) {
 		return "" // the Produce traffic tells, and it told nothing
 	}
 	switch {
@@ -110,6 +110,23 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 		return "" // with content alone to go by, a third copy in a gap would undo it
 	}
 	return UnknownCause
+}
+
+// severalClients reports whether batches that may have failed and others came to the partition from several addresses.
+func (c *chains) severalClients() bool {
+	sends := c.p.sends
+	return c.index != nil && len(c.index.batches) > 0 && slices.ContainsFunc(sends, func(s *send) bool { return s.link.Client.Addr() != sends[0].link.Client.Addr() })
+}
+
+// movedOn reports whether one of two batches had failed in the eyes of its client, although it stands, when the other was first sent from another
+// address under that client's name: a process was started anew elsewhere with what it had not got rid of.
+func movedOn(f, l *batch) bool {
+	if before(l, f) {
+		f, l = l, f
+	}
+	x, _ := f.client()
+	y, _ := l.client()
+	return x.addr != y.addr && x.id == y.id && x.id != "" && f.fate().grade == stored && f.openAt(l.first.Time) && f.givenUpAt(l.first.Time)
 }
 
 // unanswerable reports whether a send of the batch asked for no answer.

@@ -31,10 +31,10 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		return roomUnknown, NoOffset
 	}
 	lower, ok := p.lowerBound(f)
-	if !ok || lower > upper {
+	if lower > upper || !ok && !f.idempotent() {
 		return roomUnknown, NoOffset
 	}
-	holes := p.holes(lower, upper)
+	holes := p.holes(max(lower, 0), upper)
 	if !f.idempotent() {
 		holes = append(holes, p.holes(upper, p.knownEnd())...) // it may have been appended late
 	}
@@ -45,7 +45,7 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	if total < int64(f.count()) {
 		return noRoom, NoOffset
 	}
-	if len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) {
+	if !ok || len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) || p.readOver(holes[0]) {
 		return roomUnknown, NoOffset
 	}
 	at := holes[0].from
@@ -63,6 +63,17 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		}
 	}
 	return roomUnknown, NoOffset
+}
+
+// readOver reports whether one answer to a reader goes on behind a hole without a record in it: the log was compacted there, and what stood
+// in the hole before may have been anybody's.
+func (p *partition) readOver(h hole) bool {
+	i, _ := slices.BinarySearchFunc(p.sightings, h.to, func(s *sighting, at int64) int { return cmp.Compare(s.batch.BaseOffset, at) })
+	if i == 0 || i == len(p.sightings) {
+		return false
+	}
+	before, behind := p.sightings[i-1], p.sightings[i]
+	return before.consumer != nil && before.consumer == behind.consumer || before.replica != nil && before.replica == behind.replica
 }
 
 // take gives a hole to a batch; false if another batch has it already.

@@ -108,7 +108,7 @@ func (p *producers) sent(l *link, o *kafka.BatchSent) {
 	}
 	if e := o.Batch.ProducerEpoch; e > pr.top {
 		switch {
-		case pr.top < 0 || slices.Contains(pr.granted, e):
+		case pr.top < 0 || slices.Contains(pr.granted, e) || endsTransactionsByEpoch(o):
 		case pr == p.byID[pr.id]:
 			pr.bumps++
 		default:
@@ -117,6 +117,13 @@ func (p *producers) sent(l *link, o *kafka.BatchSent) {
 		pr.top = e
 	}
 	pr.use(l)
+}
+
+// endsTransactionsByEpoch reports whether a request is one of transactions of version 2 (KIP-890), in which every end of a transaction raises
+// the epoch. Only they use Produce 12 and later; the coordinator that tells of the ends may be a broker that was not captured.
+func endsTransactionsByEpoch(o *kafka.BatchSent) bool {
+	const first = 12
+	return o.Batch.Transactional() && o.Request != nil && o.Request.APIVersion >= first
 }
 
 // grant notes that an epoch was given and is no bump.
@@ -306,6 +313,15 @@ func (pr *producer) outcomeOf(epoch int16, where func(marker) bool, offset int64
 		return aborted
 	}
 	return outcomeUnknown
+}
+
+// cameBehindItsAbort reports whether the first batch of an epoch reached the log so late that the marker of its own transaction stands in front
+// of it. There it is part of the producer's next one (what KIP-890 prevents).
+func (pr *producer) cameBehindItsAbort(epoch int16, where func(marker) bool, offset int64, sent pcap.Timestamp) bool {
+	return slices.ContainsFunc(pr.markers, func(m marker) bool { return !m.commit && m.epoch == epoch && m.offset < offset && where(m) }) &&
+		!slices.ContainsFunc(pr.endings, func(e *kafka.TransactionEnding) bool {
+			return !e.Commit && e.ProducerEpoch == epoch && e.At.Time <= sent
+		})
 }
 
 // askedFor returns what the first EndTxn or WriteTxnMarkers after a time asks for: a commit of the epoch, or an abort of it or of a

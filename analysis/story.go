@@ -110,11 +110,11 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 	p := g.later().p
 	all = append(all, p.leaderChanges(from, to)...)
 	if s := g.misfit; s != nil {
-		all = append(all, misfitEvent(s))
+		all = append(all, j.misfitEvent(p.cluster, s))
 		home := g.copy(1 - g.stray)
 		for _, neighbour := range []*batch{home.predecessor(), home.successor()} {
 			if neighbour != nil {
-				all = append(all, misfitEvent(neighbour.sends[0]))
+				all = append(all, j.misfitEvent(p.cluster, neighbour.sends[0]))
 			}
 		}
 	}
@@ -128,10 +128,10 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 }
 
 // misfitEvent tells where the sequences of a partition stood: of the one to which a batch was sent by mistake, or of its own.
-func misfitEvent(s *send) Event {
+func (j *judgement) misfitEvent(cluster string, s *send) Event {
 	kb := s.sent.Batch
 	return Event{
-		Kind: EventProduceRequest, At: position(&s.sent.Seen), Offset: NoOffset, Topic: s.sent.Topic, Partition: s.sent.Partition,
+		Kind: EventProduceRequest, At: position(&s.sent.Seen), Offset: NoOffset, Topic: j.c.topics.resolve(cluster, s.sent.Topic, s.at), Partition: s.sent.Partition,
 		ProducerID: kb.ProducerID, ProducerEpoch: kb.ProducerEpoch, BaseSequence: kb.BaseSequence, LastSequence: kb.LastSequence(),
 		RecordCount: kb.RecordCount, CRC: kb.CRC, HasBatch: true,
 		Acks: s.sent.Acks, LeaderID: -1, LeaderEpoch: -1, PreviousEpoch: -1, ReplicaID: -2,

@@ -201,7 +201,10 @@ func (t *topics) tieByTraffic(c *Correlator) {
 	t.tieByUse()
 }
 
+// storedBatch is a batch and its place. Without a producer id the server counts too: another one may be of another cluster, to which the
+// bytes were mirrored.
 type storedBatch struct {
+	server     netip.AddrPort
 	partition  int32
 	producer   int64
 	epoch      int16
@@ -220,33 +223,53 @@ func (t *topics) tieByBatches(c *Correlator) {
 			unresolved = append(unresolved, h)
 		}
 	}
-	if len(unresolved) == 0 {
+	if len(unresolved) == 0 || len(unnumbered) == 0 {
 		return
 	}
-	named := map[storedBatch]string{}
-	for _, h := range unnumbered {
-		h.eachStored(func(b storedBatch) { named[b] = h.key.topic.Name })
-	}
+	named, numbered := storedIn(unnumbered), storedIn(unresolved)
 	for _, h := range unresolved {
 		h.eachStored(func(b storedBatch) {
-			if name, ok := named[b]; ok && t.names[h.key.topic.ID] == "" {
+			if name := named[b].Name; name != "" && numbered[b] == h.key.topic && t.names[h.key.topic.ID] == "" {
 				t.tie(kafka.Topic{Name: name, ID: h.key.topic.ID}, 0)
 			}
 		})
 	}
 }
 
-// eachStored calls f for each idempotent batch whose place in the log is known.
+// storedIn returns the topic in which each batch stands; none for what stands in several, as a broadcast does.
+func storedIn(all []*history) map[storedBatch]kafka.Topic {
+	topics := map[storedBatch]kafka.Topic{}
+	for _, h := range all {
+		h.eachStored(func(b storedBatch) {
+			if other, met := topics[b]; met && other != h.key.topic {
+				topics[b] = kafka.Topic{}
+				return
+			}
+			topics[b] = h.key.topic
+		})
+	}
+	return topics
+}
+
+// eachStored calls f for each batch whose place in the log is known.
 func (h *history) eachStored(f func(storedBatch)) {
+	place := func(b *kafka.Batch, offset int64) {
+		at := storedBatch{partition: h.key.partition, producer: b.ProducerID, epoch: b.ProducerEpoch, sequence: b.BaseSequence, crc: b.CRC, baseOffset: offset}
+		switch {
+		case b.Magic < 2:
+			return
+		case !b.Idempotent():
+			at.server = h.key.server
+		}
+		f(at)
+	}
 	for _, s := range h.sends {
-		if b := s.sent.Batch; s.placed() && b.Idempotent() {
-			f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, s.answer.BaseOffset})
+		if s.placed() {
+			place(s.sent.Batch, s.answer.BaseOffset)
 		}
 	}
 	for _, s := range h.sightings {
-		if b := s.batch; b.Idempotent() {
-			f(storedBatch{h.key.partition, b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.CRC, b.BaseOffset})
-		}
+		place(s.batch, s.batch.BaseOffset)
 	}
 }
 

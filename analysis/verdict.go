@@ -208,7 +208,9 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 // outcome tells how the transaction of a batch ended.
 func (c *chains) outcome(b *batch, f fate) outcome {
 	here := func(m marker) bool { return m.partition == c.p.number && c.p.isTopic(m.topic) }
-	return c.producers.get(b.p.cluster, b.id.producer).outcomeOf(b.id.epoch, here, f.offset, b.first.Time, len(b.sends) > 0)
+	pr := c.producers.get(b.p.cluster, b.id.producer)
+	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, here, f.offset, b.first.Time)
+	return pr.outcomeOf(b.id.epoch, here, f.offset, b.first.Time, len(b.sends) > 0 && !late)
 }
 
 func (p *partition) isTopic(t kafka.Topic) bool {
