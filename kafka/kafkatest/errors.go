@@ -3,6 +3,7 @@ package kafkatest
 // Error codes of the protocol that the stories need.
 const (
 	UnknownServerError     int16 = -1
+	UnknownTopic           int16 = 3 // UNKNOWN_TOPIC_OR_PARTITION
 	NotLeader              int16 = 6 // NOT_LEADER_OR_FOLLOWER
 	RequestTimedOut        int16 = 7
 	MessageTooLarge        int16 = 10
@@ -13,4 +14,6 @@ const (
 	DuplicateSequence      int16 = 46
 	InvalidProducerEpoch   int16 = 47
 	UnknownProducerID      int16 = 59
+	InvalidRecord          int16 = 87
+	UnknownTopicID         int16 = 100
 )

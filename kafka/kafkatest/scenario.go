@@ -70,6 +70,11 @@ func (s *Scenario) Advance(d time.Duration) {
 // Records returns records without key, created now.
 func (s *Scenario) Records(values ...string) []Record { return Records(s.now, values...) }
 
+// batch returns a batch without identity, its records created now.
+func (s *Scenario) batch(topic string, partition int32, values ...string) Batch {
+	return Batch{Topic: topic, Partition: partition, Records: s.Records(values...)}
+}
+
 // Broker returns the address of a broker (RFC 5737, RFC 3849).
 func (s *Scenario) Broker(id int32) netip.AddrPort {
 	if s.IPv6 {

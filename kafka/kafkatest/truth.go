@@ -90,7 +90,8 @@ func (c Case) Pcap() []byte { return pcaptest.PCAP{}.Encode(c.Packets()...) }
 // Scenarios returns all cases: those with duplicates first, then those that must stay silent.
 func Scenarios() []Case {
 	var all []Case
-	for _, group := range [][]Case{bumpCases, retryCases, resendCases, readerCases, reportCases, clientCases, quietCases, networkCases, lookalikeCases} {
+	for _, group := range [][]Case{bumpCases, retryCases, resendCases, readerCases, reportCases, clientCases, quietCases, networkCases, lookalikeCases,
+		triggerCases, transactionCases, processCases, proxyCases, sequenceCases, logCases} {
 		all = append(all, group...)
 	}
 	return all

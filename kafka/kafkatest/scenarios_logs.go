@@ -1,0 +1,130 @@
+package kafkatest
+
+import "time"
+
+// logCases turn on what a log does: the order of arrival, compaction, a new beginning.
+var logCases = []Case{
+	{
+		Name:  "late-original",
+		About: "a batch without id is held up on its way; the client sends again over another connection, and the first one arrives behind that",
+		Twin:  "late-ok-deduplicated",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.9.2", Leader{"logs", 0, 1, 0})
+			b := s.batch("logs", 0, "line 1")
+			before := s.batch("logs", 0, "line 0")
+			send(c, 7, before, OK(9))
+			p := c.Produce(7, allAcks, b)
+			s.Advance(time.Minute)
+			again := s.Connect("client-a", 1)
+			send(again, 7, b, OK(10))
+			s.Advance(time.Second)
+			p.Answer(OK(11))
+		},
+		Truth: blind("logs", 0, "confirmed", []int64{11, 10}),
+	},
+	{
+		Name:  "retried-message-by-message",
+		About: "7 with an offset; the messages come due for retry at different times and in another order",
+		Twin:  "blind-retry-refused",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.9.2", Leader{"logs", 0, 1, 0})
+			b := s.batch("logs", 0, "line 1", "line 2", "line 3")
+			p := c.Produce(7, allAcks, b)
+			s.Advance(time.Second)
+			p.Answer(AppendedBut(RequestTimedOut, 10))
+			one, two := b, b
+			one.Records, two.Records = b.Records[:1], b.Records[1:]
+			send(c, 7, two, OK(13))
+			send(c, 7, one, OK(15))
+			read(s.Connect("reader-a", 1), 11, b.At(10, 0), two.At(13, 0), one.At(15, 0))
+		},
+		Truth: blind("logs", 0, "confirmed", []int64{11, 13}, []int64{12, 14}, []int64{10, 15}),
+	},
+	{
+		Name:  "reordered-retry-stored",
+		About: "three requests in flight: 7 with an offset for the first, OK for the others; the first one again behind them",
+		Twin:  "reordered-retry",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.9.2", Leader{"logs", 0, 1, 0})
+			a, b, d := s.batch("logs", 0, "line 1"), s.batch("logs", 0, "line 2"), s.batch("logs", 0, "line 3")
+			p, q, r := c.Produce(7, allAcks, a), c.Produce(7, allAcks, b), c.Produce(7, allAcks, d)
+			s.Advance(time.Second)
+			p.Answer(AppendedBut(RequestTimedOut, 9))
+			q.Answer(OK(10))
+			r.Answer(OK(11))
+			s.Advance(retryAfter)
+			send(c, 7, a, OK(12))
+			read(s.Connect("reader-a", 1), 11, a.At(9, 0), b.At(10, 0), d.At(11, 0), a.At(12, 0))
+		},
+		Truth: blind("logs", 0, "confirmed", []int64{9, 12}),
+	},
+	{
+		Name:  "reordered-retry",
+		About: "the same, but the first was refused",
+		Twin:  "reordered-retry-stored",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.9.2", Leader{"logs", 0, 1, 0})
+			a, b, d := s.batch("logs", 0, "line 1"), s.batch("logs", 0, "line 2"), s.batch("logs", 0, "line 3")
+			p, q, r := c.Produce(7, allAcks, a), c.Produce(7, allAcks, b), c.Produce(7, allAcks, d)
+			s.Advance(latency)
+			p.Answer(Refused(NotLeader))
+			q.Answer(OK(10))
+			r.Answer(OK(11))
+			s.Advance(retryAfter)
+			send(c, 7, a, OK(12))
+			read(s.Connect("reader-a", 1), 11, b.At(10, 0), d.At(11, 0), a.At(12, 0))
+		},
+	},
+	{
+		Name:  "hole-by-compaction",
+		About: "an unanswered batch comes again; the place it may have had is empty in a log that was compacted, so it proves nothing",
+		Twin:  "lost-connection-no-room",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.9.2", Leader{"profiles", 0, 1, 0})
+			before, b, next := s.batch("profiles", 0, "p 0"), s.batch("profiles", 0, "p 1"), s.batch("profiles", 0, "p 2")
+			send(c, 7, before, OK(10))
+			c.ServerDeaf = true
+			c.Produce(7, allAcks, b)
+			s.Advance(time.Minute)
+			c.Reset()
+			c = s.Connect("client-a", 1)
+			send(c, 7, b, OK(12)) // 11 is another writer's
+			send(c, 7, next, OK(13))
+			s.Advance(time.Minute)
+			read(s.Connect("reader-a", 1), 11, before.At(10, 0), b.At(12, 0), next.At(13, 0))
+		},
+		Truth: blind("profiles", 0, "possible", []int64{UnknownOffset, 12}),
+	},
+	{
+		Name:  "topic-recreated-between-retries",
+		About: "a topic is deleted and created again while a batch is unanswered; the new one is another topic id",
+		Twin:  "bump-after-expiry",
+		Tell:  func(s *Scenario) { recreatedBetween(s, 13, UnknownTopicID) },
+	},
+	{
+		Name:  "topic-recreated-between-retries-by-name",
+		About: "the same with names in Produce, and the ids from Metadata",
+		Twin:  "bump-after-expiry",
+		Tell:  func(s *Scenario) { recreatedBetween(s, 9, UnknownTopic) },
+	},
+}
+
+// recreatedBetween has a topic deleted and created again between a batch that nobody answered and its resend.
+func recreatedBetween(s *Scenario, version, gone int16) {
+	devices := Leader{"devices", 0, 1, 0}
+	c := meet(s, "client-a", 1, "apache-kafka-java", "4.1.0", devices)
+	b := s.batch("devices", 0, "on")
+	send(c, version, s.batch("devices", 0, "off").As(5, 0, 0), OK(0))
+	c.Produce(version, allAcks, b.As(5, 0, 1))
+	s.Advance(30 * time.Second)
+	c.Reset()
+	c = s.Connect("client-a", 1)
+	admin := s.Connect("admin-a", 2)
+	deleting := admin.DeleteTopics(6, "devices")
+	send(c, version, b.As(5, 0, 1), Refused(gone))
+	deleting.Answer()
+	admin.CreateTopics(7, "devices").Answer()
+	c.Metadata(12, "devices").Answer(devices)
+	send(c, version, b.As(5, 1, 0), OK(0))
+	send(c, version, s.batch("devices", 0, "dimmed").As(5, 1, 1), OK(1))
+}
