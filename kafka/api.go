@@ -18,6 +18,7 @@ const (
 	keyAddPartitionsToTxn   int16 = 24
 	keyEndTxn               int16 = 26
 	keyWriteTxnMarkers      int16 = 27
+	keyShareFetch           int16 = 78
 )
 
 // never marks an API without flexible versions (KIP-482).
@@ -162,7 +163,7 @@ func decodesRequest(key int16) bool {
 func decodesAnswer(key int16) bool {
 	switch key {
 	case keyProduce, keyFetch, keyListOffsets, keyMetadata, keyFindCoordinator, keyAPIVersions, keyCreateTopics,
-		keyDeleteTopics, keyInitProducerID, keyOffsetForLeaderEpoch, keyEndTxn:
+		keyDeleteTopics, keyInitProducerID, keyOffsetForLeaderEpoch, keyEndTxn, keyShareFetch:
 		return true
 	}
 	return false
@@ -237,6 +238,8 @@ func (c *conn) readAnswer(m *message, p *pending) reading {
 		return c.readOffsetForLeaderEpochAnswer(m, p)
 	case keyEndTxn:
 		return c.readEndTxnAnswer(m, p)
+	case keyShareFetch:
+		return c.readShareFetchAnswer(m, p)
 	}
 	return unread
 }

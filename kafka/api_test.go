@@ -104,6 +104,7 @@ var exchanges = map[int16]func(t *testing.T, version int16) exchange{
 	keyAddPartitionsToTxn:   addPartitionsToTxnExchange,
 	keyEndTxn:               endTxnExchange,
 	keyWriteTxnMarkers:      writeTxnMarkersExchange,
+	keyShareFetch:           shareFetchExchange,
 }
 
 // Every version of every API that is decoded says what was put in.

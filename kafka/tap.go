@@ -40,9 +40,9 @@ type RecordsField struct {
 	Size int // bytes on the wire; -1: null
 }
 
-// RecordsFields finds the records of all partitions of a Produce request or a Fetch answer. body is what is there behind the
+// RecordsFields finds the records of all partitions of a Produce request, or of the answer to a Fetch or ShareFetch. body is what is there behind the
 // header, size its length on the wire. It returns false if what is there is malformed.
-func RecordsFields(fromClient bool, version int16, body []byte, size int) ([]RecordsField, bool) {
+func RecordsFields(key, version int16, body []byte, size int) ([]RecordsField, bool) {
 	var fields []RecordsField
 	add := func(at int, records []byte, total int) {
 		f := RecordsField{at - len(records), len(records), total}
@@ -51,8 +51,15 @@ func RecordsFields(fromClient bool, version int16, body []byte, size int) ([]Rec
 		}
 		fields = append(fields, f)
 	}
-	if fromClient {
+	switch key {
+	case keyProduce:
 		w := newProduceRequest(version, body, size)
+		for w.next() {
+			add(w.at, w.records, w.recordsSize)
+		}
+		return fields, !w.malformed()
+	case keyShareFetch:
+		w := newShareFetchAnswer(version, body, size)
 		for w.next() {
 			add(w.at, w.records, w.recordsSize)
 		}

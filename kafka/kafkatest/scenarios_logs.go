@@ -107,6 +107,38 @@ var logCases = []Case{
 		Twin:  "bump-after-expiry",
 		Tell:  func(s *Scenario) { recreatedBetween(s, 9, UnknownTopic) },
 	},
+	{
+		Name:  "share-group-shows-both",
+		About: "a bump after a lost answer; only the members of a share group read, and are shown both copies",
+		Twin:  "share-group-redelivery",
+		Tell: func(s *Scenario) {
+			b := s.batch("orders", 0, "order 1")
+			c := meet(s, "client-a", 1, "librdkafka", "2.6.1", Leader{"orders", 0, 1, 2})
+			c.Produce(9, allAcks, b.As(5, 0, 0))
+			s.Advance(time.Minute)
+			c.Reset()
+			c = s.Connect("client-a", 1)
+			send(c, 9, b.As(5, 1, 0), OK(11))
+			s.Connect("member-a", 1).ShareFetch(1, "group-a", "orders", 0).Answer(1, b.As(5, 0, 0).At(10, 2))
+			s.Connect("member-b", 1).ShareFetch(1, "group-a", "orders", 0).Answer(1, b.As(5, 1, 0).At(11, 2))
+		},
+		Truth: Truth{Duplicates: []Duplicate{{
+			Topic: "orders", Partition: 0, Cause: "epoch-bump", Verdict: "confirmed", Pairs: [][]int64{{10, 11}},
+		}}},
+	},
+	{
+		Name:  "share-group-redelivery",
+		About: "a member of a share group does not acknowledge in time, so that another one is given the same offsets",
+		Twin:  "share-group-shows-both",
+		Tell: func(s *Scenario) {
+			b := s.batch("orders", 0, "order 1", "order 2")
+			c := meet(s, "client-a", 1, "librdkafka", "2.6.1", Leader{"orders", 0, 1, 2})
+			send(c, 9, b, OK(10))
+			s.Connect("member-a", 1).ShareFetch(2, "group-a", "orders", 0).Answer(1, b.At(10, 2))
+			s.Advance(30 * time.Second)
+			s.Connect("member-b", 1).ShareFetch(2, "group-a", "orders", 0).Answer(2, b.At(10, 2))
+		},
+	},
 }
 
 // recreatedBetween has a topic deleted and created again between a batch that nobody answered and its resend.

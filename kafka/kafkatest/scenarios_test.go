@@ -118,6 +118,12 @@ func stored(t *testing.T, w wire) map[place][]string {
 					}
 				}
 			}
+		case *kmsg.ShareFetchResponse:
+			for _, topic := range resp.Topics {
+				for _, p := range topic.Partitions {
+					put(name("", topic.TopicID), p.Partition, -1, decode(t, p.Records))
+				}
+			}
 		case *kmsg.FetchResponse:
 			for _, topic := range resp.Topics {
 				for _, p := range topic.Partitions {

@@ -16,6 +16,7 @@ const (
 	apiAddPartitionsToTxn int16 = 24
 	apiEndTxn             int16 = 26
 	apiWriteTxnMarkers    int16 = 27
+	apiShareFetch         int16 = 78
 )
 
 // redactable are the APIs whose messages a redacted file may hold: those that findings can rest on. Of all others it is not
@@ -23,5 +24,5 @@ const (
 var redactable = map[int16]bool{
 	apiProduce: true, apiFetch: true, apiListOffsets: true, apiMetadata: true, apiOffsetCommit: true, apiFindCoordinator: true,
 	apiVersions: true, apiCreateTopics: true, apiDeleteTopics: true, apiInitProducerID: true, apiOffsetForEpoch: true,
-	apiAddPartitionsToTxn: true, apiEndTxn: true, apiWriteTxnMarkers: true,
+	apiAddPartitionsToTxn: true, apiEndTxn: true, apiWriteTxnMarkers: true, apiShareFetch: true,
 }

@@ -125,7 +125,7 @@ func (e *event) isIn(m *kafka.Message) bool {
 	case analysis.EventProduceResponse:
 		return !m.FromClient && m.APIKey == apiProduce
 	case analysis.EventFetchResponse:
-		return !m.FromClient && m.APIKey == apiFetch
+		return !m.FromClient && (m.APIKey == apiFetch || m.APIKey == apiShareFetch)
 	case analysis.EventInitProducerID:
 		return m.APIKey == apiInitProducerID
 	}

@@ -128,11 +128,11 @@ func (r *redactor) unreadable(m *kafka.Message) (written, bool) {
 // encode decodes the body of m into b and encodes it again behind header, which begins with room for the length.
 func (r *redactor) encode(header []byte, b body, m *kafka.Message) (written, bool) {
 	data, size := m.Data[m.Header:], m.Size-m.Header
-	carries := m.APIKey == apiProduce && m.FromClient || m.APIKey == apiFetch && !m.FromClient
+	carries := m.APIKey == apiProduce && m.FromClient || (m.APIKey == apiFetch || m.APIKey == apiShareFetch) && !m.FromClient
 	var fields []kafka.RecordsField
 	if carries {
 		var ok bool
-		if fields, ok = kafka.RecordsFields(m.FromClient, m.APIVersion, data, size); !ok {
+		if fields, ok = kafka.RecordsFields(m.APIKey, m.APIVersion, data, size); !ok {
 			return written{}, false
 		}
 	}
@@ -156,7 +156,7 @@ func (r *redactor) encode(header []byte, b body, m *kafka.Message) (written, boo
 	if cut < 0 {
 		return written{data: out}, true
 	}
-	now, ok := kafka.RecordsFields(m.FromClient, m.APIVersion, out[len(header):], len(out)-len(header))
+	now, ok := kafka.RecordsFields(m.APIKey, m.APIVersion, out[len(header):], len(out)-len(header))
 	if !ok || cut >= len(now) {
 		return written{}, false
 	}
@@ -216,6 +216,13 @@ func (r *redactor) records(b body, fields []kafka.RecordsField, cut int) (there 
 				p.RecordBatches = replace(p.RecordBatches)
 			}
 		}
+	case *kmsg.ShareFetchResponse:
+		for i := range b.Topics {
+			for j := range b.Topics[i].Partitions {
+				p := &b.Topics[i].Partitions[j]
+				p.Records = replace(p.Records)
+			}
+		}
 	}
 	return there
 }
@@ -229,7 +236,7 @@ var (
 // configuration, and tagged fields that are not known. field is the name of the field that holds v.
 func (r *redactor) scrub(v reflect.Value, field string) {
 	switch {
-	case v.Type() == typeTags || field == "ErrorMessage" || field == "Configs" || field == "Metadata" && v.Kind() == reflect.Pointer:
+	case v.Type() == typeTags || field == "ErrorMessage" || field == "AcknowledgeErrorMessage" || field == "Configs" || field == "Metadata" && v.Kind() == reflect.Pointer:
 		v.SetZero()
 		return
 	case v.Type() == typeID:
