@@ -40,32 +40,41 @@ type sentBatch struct {
 	crc uint32
 }
 
+// errorTrigger finds the earliest error that is not retriable after which the client sent nothing under that epoch that was answered OK: no new
+// batch, and not the refused one.
 func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
 	var errors []*send
-	var okSent pcap.Timestamp // send time of the last newly sent batch that was answered OK
+	newOK := map[int16]pcap.Timestamp{} // by epoch: when the last new batch that was answered OK was sent
+	ok := map[sentBatch]pcap.Timestamp{}
 	seen := map[sentBatch]bool{}
 	for _, s := range old {
-		b := s.sent.Batch
-		key := sentBatch{s.sent.Topic, s.sent.Partition, identityOf(b), b.CRC}
+		key := s.sentBatch()
 		retry := seen[key]
 		seen[key] = true
 		a := s.reply()
-		if a == nil || a.At.Time > at {
-			continue
-		}
-		if a.ErrorCode == 0 && !retry {
-			okSent = max(okSent, s.sent.At.Time)
-		} else if s.refusedForGood(old) {
+		switch {
+		case a == nil || a.At.Time > at:
+		case a.ErrorCode == 0:
+			ok[key] = s.sent.At.Time
+			if !retry {
+				newOK[key.epoch] = s.sent.At.Time
+			}
+		case s.refusedForGood(old):
 			errors = append(errors, s)
 		}
 	}
 	slices.SortStableFunc(errors, func(a, b *send) int { return cmp.Compare(a.reply().At.Time, b.reply().At.Time) })
 	for _, s := range errors {
-		if okSent <= s.reply().At.Time {
+		key := s.sentBatch()
+		if max(newOK[key.epoch], ok[key]) <= s.reply().At.Time {
 			return s.errorAnswered()
 		}
 	}
 	return nil
+}
+
+func (s *send) sentBatch() sentBatch {
+	return sentBatch{s.sent.Topic, s.sent.Partition, identityOf(s.sent.Batch), s.sent.Batch.CRC}
 }
 
 // refusedForGood reports whether the send was answered with an error after which no client sends the batch again as it is. One that is too

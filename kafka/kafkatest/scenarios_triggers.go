@@ -156,4 +156,68 @@ var triggerCases = []Case{
 		Truth: Truth{Duplicates: []Duplicate{{Topic: "orders", Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{10, 13}, {12, 14}},
 			Trigger: &Trigger{ErrorCode: RequestTimedOut, Topic: "orders"}}}},
 	},
+	{
+		Name:  "bumped-twice-by-others",
+		About: "45 on two partitions, one after the other, bumps the epoch twice; a third one skips an epoch with its batch answered 7: the first error forced it out of its epoch",
+		Twin:  "one-bump-after-another",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "dekaf", "1.16", Leader{"orders", 0, 1, 2}, Leader{"orders", 1, 1, 2})
+			x := s.batch("orders", 2, "x 1")
+			send(c, 9, s.batch("orders", 0, "a 0").As(5, 0, 6), OK(10))
+			send(c, 9, s.batch("orders", 1, "b 0").As(5, 0, 0), OK(20))
+			p := c.Produce(9, allAcks, x.As(5, 0, 4))
+			s.Advance(time.Second)
+			p.Answer(AppendedBut(RequestTimedOut, 30))
+			a, b := s.batch("orders", 0, "a 1"), s.batch("orders", 1, "b 1")
+			send(c, 9, a.As(5, 0, 7), Refused(OutOfOrderSequence))
+			send(c, 9, a.As(5, 1, 0), OK(11))
+			send(c, 9, b.As(5, 1, 1), Refused(OutOfOrderSequence))
+			send(c, 9, b.As(5, 2, 0), OK(21))
+			send(c, 9, x.As(5, 2, 0), OK(31))
+		},
+		Truth: Truth{Duplicates: []Duplicate{{Topic: "orders", Partition: 2, Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{30, 31}},
+			Bump: &Bump{ProducerID: 5, FromEpoch: 0, ToEpoch: 2, Local: true}, Trigger: &Trigger{ErrorCode: OutOfOrderSequence, Topic: "orders", Partition: 0}}}},
+	},
+	{
+		Name:  "one-bump-after-another",
+		About: "a client resets one partition only at each bump, so that the next one meets 45 and bumps again; nothing is written twice",
+		Twin:  "bumped-twice-by-others",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "dekaf", "1.16", Leader{"orders", 0, 1, 2}, Leader{"orders", 1, 1, 2})
+			a, b := s.batch("orders", 0, "a 1"), s.batch("orders", 1, "b 1")
+			send(c, 9, s.batch("orders", 0, "a 0").As(5, 0, 0), OK(10))
+			send(c, 9, s.batch("orders", 1, "b 0").As(5, 0, 0), OK(20))
+			send(c, 9, a.As(5, 0, 7), Refused(OutOfOrderSequence))
+			send(c, 9, a.As(5, 1, 0), OK(11))
+			send(c, 9, b.As(5, 1, 1), Refused(OutOfOrderSequence))
+			send(c, 9, b.As(5, 2, 0), OK(21))
+			d := s.batch("orders", 0, "a 2")
+			send(c, 9, d.As(5, 2, 1), Refused(OutOfOrderSequence))
+			send(c, 9, d.As(5, 3, 0), OK(12))
+		},
+		Truth: Truth{Counts: map[string]int64{"epoch_bumps": 3}},
+	},
+	{
+		Name:  "retried-45-is-no-trigger",
+		About: "the second request in flight gets 45 and is accepted when it comes again; what bumps the epoch later is 59",
+		Twin:  "refused-in-flight",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "apache-kafka-java", "3.9.0", Leader{"orders", 0, 1, 2}, Leader{"orders", 1, 1, 2})
+			a, b := s.batch("orders", 1, "a 1").As(5, 0, 0), s.batch("orders", 1, "a 2").As(5, 0, 1)
+			p, q := c.Produce(9, allAcks, a), c.Produce(9, allAcks, b)
+			s.Advance(latency)
+			p.Answer(Refused(NotLeader))
+			q.Answer(Refused(OutOfOrderSequence))
+			send(c, 9, a, OK(20))
+			send(c, 9, b, OK(21))
+			x := s.batch("orders", 0, "x 1")
+			r := c.Produce(9, allAcks, x.As(5, 0, 0))
+			s.Advance(time.Second)
+			r.Answer(AppendedBut(RequestTimedOut, 30))
+			send(c, 9, s.batch("orders", 1, "a 3").As(5, 0, 2), Refused(UnknownProducerID))
+			send(c, 9, x.As(5, 1, 0), OK(31))
+		},
+		Truth: Truth{Duplicates: []Duplicate{{Topic: "orders", Partition: 0, Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{30, 31}},
+			Bump: &Bump{ProducerID: 5, FromEpoch: 0, ToEpoch: 1, Local: true}, Trigger: &Trigger{ErrorCode: UnknownProducerID, Topic: "orders", Partition: 1}}}},
+	},
 }
