@@ -29,12 +29,6 @@ type ending struct {
 	at    [2]pcap.Ref          // the FIN of each direction
 }
 
-// ack is how far the receiver of a stream has acknowledged it, by TCP.
-type ack struct {
-	to reassembly.StreamOffset
-	at pcap.Ref // zero: nothing yet
-}
-
 // Indexes of conn.streams and Link.Base.
 const (
 	fromClient = 0
@@ -62,7 +56,7 @@ func (c *conn) handle(e *reassembly.Event) {
 	}
 	if c.guess != nil {
 		if e.Kind == reassembly.Ack {
-			c.guess.acked[e.Dir] = ack{e.Offset, e.At}
+			c.guess.acked[e.Dir].add(e.Offset, e.At)
 		}
 		c.recognise(e)
 		return
@@ -96,7 +90,7 @@ func (c *conn) open(client reassembly.Direction, late bool) {
 	c.link = l
 	c.streams[fromClient] = stream{c: c, role: fromClient}
 	c.streams[fromServer] = stream{c: c, role: fromServer}
-	c.answers.acked = c.guess.acked[client.Other()]
+	c.answers.acks = c.guess.acked[client.Other()]
 	c.guess = nil
 	c.d.stats.Connections++
 	c.d.emit(&LinkOpened{Seen{Link: l, First: l.First, At: l.First}})

@@ -44,7 +44,7 @@ type pairing struct {
 	held      []heldAnswer
 	heldBytes int
 	unacked   []unackedAnswer
-	acked     ack // by the client
+	acks      acks // by the client
 }
 
 // heldAnswer is an answer that came before its request.
@@ -346,13 +346,14 @@ func (c *conn) countUnasked(m *message) {
 
 // awaitAck waits for the client's TCP to acknowledge the answer to a Produce request.
 func (c *conn) awaitAck(m *message, p *pending) {
+	a := &c.answers
+	end := m.start + reassembly.StreamOffset(prefixSize+m.size)
+	acked, known := a.acks.of(end)
 	if p.APIKey != keyProduce {
 		return
 	}
-	a := &c.answers
-	end := m.start + reassembly.StreamOffset(prefixSize+m.size)
-	if !a.acked.at.IsZero() && a.acked.to >= end {
-		c.d.emit(&AnswerAcked{Seen{c.link, a.acked.at, a.acked.at}, p.Request})
+	if known {
+		c.d.emit(&AnswerAcked{Seen{c.link, acked.at, acked.at}, p.Request})
 		return
 	}
 	if len(a.unacked) >= maxUnacked {
@@ -365,9 +366,7 @@ func (c *conn) awaitAck(m *message, p *pending) {
 // acked takes an acknowledgement of the server's bytes before offset.
 func (c *conn) acked(offset reassembly.StreamOffset, at pcap.Ref) {
 	a := &c.answers
-	if offset > a.acked.to || a.acked.at.IsZero() {
-		a.acked = ack{offset, at}
-	}
+	a.acks.add(offset, at)
 	n := 0
 	for ; n < len(a.unacked) && a.unacked[n].end <= offset; n++ {
 		c.d.emit(&AnswerAcked{Seen{c.link, at, at}, a.unacked[n].request})

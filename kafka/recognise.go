@@ -24,7 +24,7 @@ type recogniser struct {
 	first   pcap.Ref  // the connection's first frame
 	windows [2]window // by reassembly.Direction
 	broken  [2]bool   // the beginning of the direction is missing
-	acked   [2]ack    // of a late start: answers that are still held back
+	acked   [2]acks   // of a late start: answers that are still held back
 	tls     [2]tlsTrace
 }
 
@@ -105,6 +105,9 @@ func (c *conn) guessFrom(dir reassembly.Direction, final bool) {
 		limit = 0
 	}
 	if c.sure(dir) {
+		if c.mayAsk(dir) && !w.skipProxyHeader() && !final {
+			return
+		}
 		v := c.judgeFirst(dir, 0, final)
 		if v != yes && !final && (v == no || len(w.buf) >= limit) {
 			c.foreign() // a beginning that is lost or cut, on the other hand, tells nothing
