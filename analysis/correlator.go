@@ -75,6 +75,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 	case *kafka.BatchSent:
 		c.sent(l, o)
 	case *kafka.BatchAnswered:
+		l.writes = true
 		c.answered(l, o)
 	case *kafka.AnswerAcked:
 		l.acked(o.Request, o.At)

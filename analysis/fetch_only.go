@@ -106,7 +106,10 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	if len(f.sends) > 0 && len(l.sends) == 0 && !f.openAt(forever) {
 		return ""
 	}
-	if c.p.readWithGaps() {
+	if len(f.sends) > 0 && len(l.sends) > 0 && f.fate().grade < stored {
+		return "" // it is not shown
+	}
+	if c.p.readWithGaps() || len(l.sends) == 0 && c.mayBeCopied(f, l) {
 		return "" // with content alone to go by, a third copy in a gap would undo it
 	}
 	return UnknownCause
@@ -118,15 +121,15 @@ func (c *chains) severalClients() bool {
 	return c.index != nil && len(c.index.batches) > 0 && slices.ContainsFunc(sends, func(s *send) bool { return s.link.Client.Addr() != sends[0].link.Client.Addr() })
 }
 
-// movedOn reports whether one of two batches had failed in the eyes of its client, although it stands, when the other was first sent from another
-// address under that client's name: a process was started anew elsewhere with what it had not got rid of.
+// movedOn reports whether one of two batches had failed in the eyes of its client when the other was first sent from another address under
+// that client's name: a process was started anew elsewhere with what it had not got rid of, or address translation gave it another address.
 func movedOn(f, l *batch) bool {
 	if before(l, f) {
 		f, l = l, f
 	}
 	x, _ := f.client()
 	y, _ := l.client()
-	return x.addr != y.addr && x.id == y.id && x.id != "" && f.fate().grade == stored && f.openAt(l.first.Time) && f.givenUpAt(l.first.Time)
+	return x.addr != y.addr && x.id == y.id && x.id != "" && f.openAt(l.first.Time) && f.givenUpAt(l.first.Time)
 }
 
 // unanswerable reports whether a send of the batch asked for no answer.
@@ -145,6 +148,18 @@ func (b *batch) copiedFrom(f *batch) bool {
 	cl, sent := b.client()
 	return sent && len(f.sends) == 0 && slices.ContainsFunc(f.views, func(v view) bool {
 		return v.link.Client.Addr() == cl.addr && v.firstSight() <= b.first.Time
+	})
+}
+
+// mayBeCopied reports whether a process that had read f may have sent l where the capture has a gap.
+func (c *chains) mayBeCopied(f, l *batch) bool {
+	return slices.ContainsFunc(f.views, func(v view) bool {
+		for cl, links := range c.p.j.gapsByClient() {
+			if cl.addr == v.link.Client.Addr() && slices.ContainsFunc(links, func(link *link) bool { return link.writes && link.sendHidden(v.firstSight(), l.first.Time) }) {
+				return true
+			}
+		}
+		return false
 	})
 }
 

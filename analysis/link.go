@@ -19,6 +19,7 @@ type link struct {
 	clientID    string
 	software    [2]string // name and version
 	hasClientID bool
+	writes      bool // a Produce request or the answer to one was seen
 	gaps        []gap
 	open        []*send // of Produce requests whose answer the client has not acknowledged
 	requests    int     // these
@@ -89,6 +90,11 @@ func (l *link) gapBetween(from, to pcap.Timestamp) bool {
 	return false
 }
 
+// sendHidden reports whether requests may be hidden in a gap after from and not after to.
+func (l *link) sendHidden(from, to pcap.Timestamp) bool {
+	return slices.ContainsFunc(l.gaps, func(g gap) bool { return g.hidden && g.fromClient && g.at.Time >= from && g.at.Time <= to })
+}
+
 // answerMayBeHidden reports whether an answer after sent may stand in a gap of the server's stream.
 func (l *link) answerMayBeHidden(sent pcap.Timestamp) bool {
 	for _, g := range l.gaps {
@@ -112,6 +118,7 @@ func (l *link) named(o *kafka.ClientNamed) {
 func (l *link) calls() string { return strings.TrimSpace(l.software[0] + " " + l.software[1]) }
 
 func (l *link) used(o *kafka.BatchSent) {
+	l.writes = true
 	if o.Request != nil && o.Request.HasClientID {
 		l.clientID, l.hasClientID = o.Request.ClientID, true
 	}

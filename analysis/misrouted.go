@@ -143,7 +143,7 @@ func (j *judgement) foreign(b *batch) *send {
 		return nil
 	}
 	var neighbour *send
-	since := b.first.Time
+	since, until := b.first.Time, b.lastSent()
 	consider := func(s *send) {
 		o := s.sent.Batch
 		if o.ProducerID != b.id.producer || o.ProducerEpoch != b.id.epoch || identityOf(o) == b.id {
@@ -151,7 +151,7 @@ func (j *judgement) foreign(b *batch) *send {
 		}
 		if neighbour == nil || distance(o.BaseSequence, b.id.base) < distance(neighbour.sent.Batch.BaseSequence, b.id.base) {
 			neighbour = s
-			since = min(s.sent.First.Time, b.first.Time)
+			since, until = min(s.sent.First.Time, b.first.Time), max(s.sent.At.Time, b.lastSent())
 		}
 	}
 	for _, s := range b.p.sends {
@@ -160,7 +160,7 @@ func (j *judgement) foreign(b *batch) *send {
 	for _, s := range b.p.torn {
 		consider(s)
 	}
-	if neighbour == nil || j.gapOf(b, since) {
+	if neighbour == nil || j.gapOf(b, since, until) {
 		return nil
 	}
 	return neighbour

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 )
@@ -43,22 +45,22 @@ func (p *partition) adjacent() *neighbours {
 	return p.neighbours
 }
 
-// predecessor returns the batch sent with the sequences just before b's, nil if none was seen.
+// predecessor returns the batch sent before b with the sequences just before b's, nil if none was seen.
 func (b *batch) predecessor() *batch {
 	own := producerEpoch{b.id.producer, b.id.epoch}
-	return other(b, b.p.adjacent().byLast[sequenceAt{own, kafka.AddSequence(b.id.base, -1)}])
+	for _, o := range slices.Backward(b.p.adjacent().byLast[sequenceAt{own, kafka.AddSequence(b.id.base, -1)}]) {
+		if before(o, b) {
+			return o
+		}
+	}
+	return nil
 }
 
-// successor returns the batch sent with the sequences just behind b's, nil if none was seen.
+// successor returns the batch sent after b with the sequences just behind b's, nil if none was seen.
 func (b *batch) successor() *batch {
 	own := producerEpoch{b.id.producer, b.id.epoch}
-	return other(b, b.p.adjacent().byFirst[sequenceAt{own, kafka.AddSequence(b.id.last, 1)}])
-}
-
-// other returns the first batch of the list that is not b.
-func other(b *batch, all []*batch) *batch {
-	for _, o := range all {
-		if o != b {
+	for _, o := range b.p.adjacent().byFirst[sequenceAt{own, kafka.AddSequence(b.id.last, 1)}] {
+		if before(b, o) {
 			return o
 		}
 	}

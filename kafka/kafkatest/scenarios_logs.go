@@ -139,6 +139,44 @@ var logCases = []Case{
 			s.Connect("member-b", 1).ShareFetch(2, "group-a", "orders", 0).Answer(2, b.At(10, 2))
 		},
 	},
+	{
+		Name:  "stored-twice-by-the-broker",
+		About: "one request, one answer, and the batch stands at two offsets",
+		Twin:  "late-ok-deduplicated",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "kgo", "1.4", Leader{"orders", 0, 1, 2})
+			b := s.batch("orders", 0, "order 1").As(5, 0, 0)
+			send(c, 9, b, OK(10))
+			read(s.Connect("reader-a", 1), 12, b.At(10, 2), b.At(11, 2))
+		},
+		Truth: Truth{Duplicates: []Duplicate{
+			{Topic: "orders", Cause: "broker-dedup-failure", Verdict: "confirmed", Pairs: [][]int64{{10, 11}}},
+		}},
+	},
+	{
+		Name:  "two-of-three-in-flight-appended",
+		About: "three requests without id are lost with their connection and come again; the offsets leave room for the first two",
+		Twin:  "lost-connection-no-room",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.9.2", Leader{"logs", 0, 1, 0})
+			before := s.batch("logs", 0, "line 0")
+			send(c, 7, before, OK(9))
+			all := []Batch{s.batch("logs", 0, "line 1"), s.batch("logs", 0, "line 2"), s.batch("logs", 0, "line 3")}
+			for _, b := range all {
+				c.Produce(7, allAcks, b)
+			}
+			s.Advance(time.Minute)
+			c.Reset()
+			c = s.Connect("client-a", 1)
+			for i, b := range all {
+				send(c, 7, b, OK(12+int64(i)))
+			}
+		},
+		Truth: Truth{Duplicates: []Duplicate{
+			{Topic: "logs", Cause: "blind-retry", Verdict: "probable", Pairs: [][]int64{{10, 12}}},
+			{Topic: "logs", Cause: "blind-retry", Verdict: "probable", Pairs: [][]int64{{11, 13}}},
+		}},
+	},
 }
 
 // recreatedBetween has a topic deleted and created again between a batch that nobody answered and its resend.

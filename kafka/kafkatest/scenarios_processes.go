@@ -144,6 +144,21 @@ var processCases = []Case{
 			send(c, 9, s.batch("orders-audit", 0, "a 3").As(5, 0, 5), OK(22))
 		},
 	},
+	{
+		Name:  "retry-from-another-address",
+		About: "7 with an offset; the retry comes from another address of a translation pool",
+		Twin:  "two-producers-of-one-name",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.9.2", Leader{"orders", 0, 1, 2})
+			b := s.batch("orders", 0, "order 1")
+			p := c.Produce(9, allAcks, b)
+			s.Advance(time.Second)
+			p.Answer(AppendedBut(RequestTimedOut, 10))
+			d := s.Dial(Dial{ClientID: "client-a", Broker: 1, Client: netip.MustParseAddr("198.51.100.99")})
+			send(d, 9, b, OK(11))
+		},
+		Truth: blind("orders", 0, "probable", []int64{10, 11}),
+	},
 }
 
 // podRestart has a process die with a batch unanswered and start again at another address.

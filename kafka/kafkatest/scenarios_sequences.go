@@ -105,4 +105,19 @@ var sequenceCases = []Case{
 			p.Answer(Refused(InvalidProducerEpoch))
 		},
 	},
+	{
+		Name:  "counted-anew-after-3",
+		About: "a topic is unknown for a moment, and the client counts from 0 again in the same epoch: its record is taken for the first one and lost",
+		Twin:  "broker-dedup-failure",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.8.0", Leader{"orders", 0, 1, 0})
+			a, b := s.batch("orders", 0, "o 1"), s.batch("orders", 0, "o 2")
+			send(c, 9, a.As(5, 0, 0), OK(10))
+			d := s.batch("orders", 0, "o 3")
+			send(c, 9, b.As(5, 0, 1), Refused(UnknownTopic))
+			send(c, 9, b.As(5, 0, 0), Deduplicated(a.At(10, 0)))
+			send(c, 9, d.As(5, 0, 1), OK(11))
+			read(s.Connect("reader-a", 1), 12, a.As(5, 0, 0).At(10, 0), d.As(5, 0, 1).At(11, 0))
+		},
+	},
 }

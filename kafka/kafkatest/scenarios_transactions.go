@@ -183,6 +183,28 @@ var transactionCases = []Case{
 		},
 		Truth: Truth{Duplicates: []Duplicate{{Topic: "results", Cause: "new-producer-id", Verdict: "confirmed", Pairs: [][]int64{{50, 52}}}}},
 	},
+	{
+		Name:  "application-resend-in-a-transaction",
+		About: "the application writes a record again inside the transaction while the answer is outstanding; both are committed",
+		Twin:  "aborted-then-sent-again",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "2.6.1", Leader{"orders", 0, 1, 2})
+			c.TransactionalID = "orders-1"
+			c.InitProducerID(4, -1, -1).Answer(2000, 0)
+			b := txn(s, "orders", "order 1")
+			p := c.Produce(9, allAcks, b.As(2000, 0, 0))
+			s.Advance(2 * time.Second)
+			again := txn(s, "orders", "order 1")
+			q := c.Produce(9, allAcks, again.As(2000, 0, 1))
+			s.Advance(latency)
+			p.Answer(OK(10))
+			q.Answer(OK(11))
+			c.EndTxn(3, 2000, 0, true).Answer(-1, -1)
+		},
+		Truth: Truth{Duplicates: []Duplicate{
+			{Topic: "orders", Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{10, 11}}},
+		}},
+	},
 }
 
 // txn returns a batch of a transaction, without identity.

@@ -220,4 +220,24 @@ var triggerCases = []Case{
 		Truth: Truth{Duplicates: []Duplicate{{Topic: "orders", Partition: 0, Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{30, 31}},
 			Bump: &Bump{ProducerID: 5, FromEpoch: 0, ToEpoch: 1, Local: true}, Trigger: &Trigger{ErrorCode: UnknownProducerID, Topic: "orders", Partition: 1}}}},
 	},
+	{
+		Name:  "one-bump-two-verdicts",
+		About: "20 with an offset for one batch and 7 for the next, then -1: both go out under a new epoch; the first copy of one of them is certain",
+		Twin:  "retry-after-20-recognised",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "2.6.1", Leader{"orders", 0, 1, 2})
+			a, b := s.batch("orders", 0, "order 1"), s.batch("orders", 0, "order 2")
+			p, q := c.Produce(9, allAcks, a.As(5, 0, 0)), c.Produce(9, allAcks, b.As(5, 0, 1))
+			s.Advance(time.Second)
+			p.Answer(AppendedBut(NotEnoughReplicasAfter, 10))
+			q.Answer(AppendedBut(RequestTimedOut, 11))
+			send(c, 9, s.batch("orders", 0, "order 3").As(5, 0, 2), Refused(UnknownServerError))
+			send(c, 9, a.As(5, 1, 0), OK(12))
+			send(c, 9, b.As(5, 1, 1), OK(13))
+		},
+		Truth: Truth{Duplicates: []Duplicate{
+			{Topic: "orders", Cause: "epoch-bump", Verdict: "confirmed", Pairs: [][]int64{{10, 12}}},
+			{Topic: "orders", Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{11, 13}}},
+		}},
+	},
 }
