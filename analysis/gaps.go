@@ -50,7 +50,11 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	}
 	at := holes[0].from
 	place, found := NoOffset, false
-	for _, u := range p.unresolvedBefore(l, lower) {
+	open := p.unresolvedBefore(l, lower)
+	if records(open) > total && slices.ContainsFunc(open, (*batch).answerMayBeHidden) {
+		return roomUnknown, NoOffset // one of them may have been acknowledged
+	}
+	for _, u := range open {
 		if u == f {
 			place, found = at, true
 		}
@@ -63,6 +67,14 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		}
 	}
 	return roomUnknown, NoOffset
+}
+
+func records(all []*batch) int64 {
+	var n int64
+	for _, b := range all {
+		n += int64(b.count())
+	}
+	return n
 }
 
 // readOver reports whether one answer to a reader goes on behind a hole without a record in it: the log was compacted there, and what stood
