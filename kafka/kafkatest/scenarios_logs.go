@@ -177,6 +177,23 @@ var logCases = []Case{
 			{Topic: "logs", Cause: "blind-retry", Verdict: "probable", Pairs: [][]int64{{11, 13}}},
 		}},
 	},
+	{
+		Name:  "reader-by-id-alone",
+		About: "names in Produce, ids in Fetch, and no Metadata: equal bytes at equal offsets tie the two, so that each pair is told once",
+		Twin:  "blind-retry-refused",
+		Tell: func(s *Scenario) {
+			c := s.Connect("client-a", 1)
+			before, b := s.batch("sensors", 0, "16.0"), s.batch("sensors", 0, "16.5")
+			send(c, 9, before, OK(54))
+			p := c.Produce(9, allAcks, b)
+			s.Advance(time.Second)
+			p.Answer(AppendedBut(RequestTimedOut, 55))
+			s.Advance(retryAfter)
+			send(c, 9, b, OK(56))
+			read(s.Connect("reader-a", 1), 17, before.At(54, 4), b.At(55, 4), b.At(56, 4))
+		},
+		Truth: blind("sensors", 0, "confirmed", []int64{55, 56}),
+	},
 }
 
 // recreatedBetween has a topic deleted and created again between a batch that nobody answered and its resend.

@@ -79,16 +79,18 @@ var triggerCases = []Case{
 		Name:  "bump-after-47",
 		About: "7 with an offset, then 47 on another partition: InitProducerId grants the next epoch",
 		Twin:  "bump-refused-only",
-		Tell: func(s *Scenario) {
-			c := meet(s, "client-a", 1, "kgo", "1.20.6", Leader{"orders", 0, 1, 2}, Leader{"orders", 1, 1, 2})
-			b := s.batch("orders", 0, "order 1")
-			p := c.Produce(9, allAcks, b.As(5, 0, 0))
-			s.Advance(time.Second)
-			p.Answer(AppendedBut(RequestTimedOut, 10))
-			send(c, 9, s.batch("orders", 1, "order 2").As(5, 0, 0), Refused(InvalidProducerEpoch))
-			c.InitProducerID(4, 5, 0).Answer(5, 1)
-			send(c, 9, b.As(5, 1, 0), OK(11))
-		},
+		Tell:  func(s *Scenario) { bumpAfter47(s, 9) },
+		Truth: Truth{Duplicates: []Duplicate{{
+			Topic: "orders", Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{10, 11}},
+			Bump:    &Bump{ProducerID: 5, FromEpoch: 0, ToEpoch: 1},
+			Trigger: &Trigger{ErrorCode: InvalidProducerEpoch, Topic: "orders", Partition: 1},
+		}}},
+	},
+	{
+		Name:  "bump-after-47-by-topic-ids",
+		About: "the same with topic ids in Produce: the trigger has its name from Metadata all the same",
+		Twin:  "bump-refused-only",
+		Tell:  func(s *Scenario) { bumpAfter47(s, 13) },
 		Truth: Truth{Duplicates: []Duplicate{{
 			Topic: "orders", Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{10, 11}},
 			Bump:    &Bump{ProducerID: 5, FromEpoch: 0, ToEpoch: 1},
@@ -240,4 +242,16 @@ var triggerCases = []Case{
 			{Topic: "orders", Cause: "epoch-bump", Verdict: "probable", Pairs: [][]int64{{11, 13}}},
 		}},
 	},
+}
+
+// bumpAfter47 has one partition time out and another one meet 47.
+func bumpAfter47(s *Scenario, version int16) {
+	c := meet(s, "client-a", 1, "kgo", "1.20.6", Leader{"orders", 0, 1, 2}, Leader{"orders", 1, 1, 2})
+	b := s.batch("orders", 0, "order 1")
+	p := c.Produce(version, allAcks, b.As(5, 0, 0))
+	s.Advance(time.Second)
+	p.Answer(AppendedBut(RequestTimedOut, 10))
+	send(c, version, s.batch("orders", 1, "order 2").As(5, 0, 0), Refused(InvalidProducerEpoch))
+	c.InitProducerID(4, 5, 0).Answer(5, 1)
+	send(c, version, b.As(5, 1, 0), OK(11))
 }
