@@ -154,7 +154,7 @@ func (b *batch) copiedFrom(f *batch) bool {
 // mayBeCopied reports whether a process that had read f may have sent l where the capture has a gap.
 func (c *chains) mayBeCopied(f, l *batch) bool {
 	return slices.ContainsFunc(f.views, func(v view) bool {
-		for cl, links := range c.p.j.gapsByClient() {
+		for cl, links := range c.p.j.gaps {
 			if cl.addr == v.link.Client.Addr() && slices.ContainsFunc(links, func(link *link) bool { return link.writes && link.sendHidden(v.firstSight(), l.first.Time) }) {
 				return true
 			}

@@ -127,7 +127,7 @@ func (p *partition) sendsHidden(f, l *batch, own hole) bool {
 	}
 	cl, _ := f.client()
 	since := p.known().sentBefore(own.from)
-	return slices.ContainsFunc(p.j.gapsByClient()[cl], func(link *link) bool { return link.sendHidden(since, l.first.Time) })
+	return slices.ContainsFunc(p.j.gaps[cl], func(link *link) bool { return link.sendHidden(since, l.first.Time) })
 }
 
 // holes returns the unknown ranges of [from, to).

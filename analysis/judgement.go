@@ -18,7 +18,7 @@ type judgement struct {
 	byKey      map[partitionKey]*partition
 	found      []judged                  // sorted as the report wants them
 	delays     map[client]int64          // see findDelays
-	gaps       map[client][]*link        // see gapOf
+	gaps       map[client][]*link        // see findGaps
 	suspected  map[int64]bool            // producers that wrote twice
 	byProducer map[producerEpoch][]*send // see sendsOf
 	bumps      map[[2]producerEpoch]*Bump

@@ -68,18 +68,5 @@ func (j *judgement) findGaps() {
 // gapOf reports whether a stream of the batch's client has a gap within a time.
 func (j *judgement) gapOf(b *batch, since, until pcap.Timestamp) bool {
 	cl, _ := b.client()
-	return slices.ContainsFunc(j.gapsByClient()[cl], func(l *link) bool { return l.gapBetween(since, until) })
-}
-
-// gapsByClient returns the connections that have gaps.
-func (j *judgement) gapsByClient() map[client][]*link {
-	if j.gaps == nil {
-		j.gaps = map[client][]*link{}
-		for _, l := range j.c.links {
-			if len(l.gaps) > 0 {
-				j.gaps[l.client()] = append(j.gaps[l.client()], l)
-			}
-		}
-	}
-	return j.gaps
+	return slices.ContainsFunc(j.gaps[cl], func(l *link) bool { return l.gapBetween(since, until) })
 }
