@@ -366,7 +366,11 @@ func (c *conn) awaitAck(m *message, p *pending) {
 // acked takes an acknowledgement of the server's bytes before offset.
 func (c *conn) acked(offset reassembly.StreamOffset, at pcap.Ref) {
 	a := &c.answers
-	a.acks.add(offset, at)
+	if s := &c.streams[fromServer]; s.seek != nil || len(a.held) > 0 || offset > s.next {
+		a.acks.add(offset, at)
+	} else {
+		a.acks = nil // all of these bytes have been read
+	}
 	n := 0
 	for ; n < len(a.unacked) && a.unacked[n].end <= offset; n++ {
 		c.d.emit(&AnswerAcked{Seen{c.link, at, at}, a.unacked[n].request})
