@@ -82,7 +82,9 @@ func (j *judgement) findDelays() {
 
 // findDelays finds the smallest delays on each connection.
 func (p *partition) findDelays() {
-	p.delays = map[*link]int64{}
+	if len(p.sends) > 0 {
+		p.delays = map[*link]int64{}
+	}
 	for _, s := range p.sends {
 		b := s.sent.Batch
 		if b.LogAppendTime() || b.MaxTimestamp < 0 {

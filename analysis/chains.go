@@ -12,8 +12,8 @@ import (
 type chains struct {
 	p         *partition
 	producers *producers
-	nodes     map[nodeKey]*node
-	inOrder   []*node // nodes with a link, in the order of their linking
+	nodes     map[nodeKey]*node // nil while there is none, as are all maps here: partitions without trouble are many
+	inOrder   []*node           // nodes with a link, in the order of their linking
 	index     *suspects
 	doubles   []doubled
 }
@@ -45,7 +45,7 @@ type entry struct {
 }
 
 func newChains(p *partition, producers *producers) *chains {
-	return &chains{p: p, producers: producers, nodes: map[nodeKey]*node{}}
+	return &chains{p: p, producers: producers}
 }
 
 // record returns the entry's record; false where the capture lacks the records of the batch.
@@ -75,6 +75,9 @@ func (c *chains) node(e entry) *node {
 	key := c.key(e)
 	n := c.nodes[key]
 	if n == nil {
+		if c.nodes == nil {
+			c.nodes = map[nodeKey]*node{}
+		}
 		n = &node{key: key, size: 1}
 		c.nodes[key] = n
 	}

@@ -41,9 +41,12 @@ func (g *group) doubts() []pcap.Code {
 
 // groups makes faults of the partition's duplicates.
 func (c *chains) groups() []group {
+	all := c.duplicates()
+	if len(all) == 0 {
+		return nil
+	}
 	byFault := map[string]int{}
 	faults := newFaults()
-	all := c.duplicates()
 	for _, d := range all {
 		faults.join(d)
 	}

@@ -162,6 +162,9 @@ func (j *judgement) divide(h *history) {
 }
 
 func (p *partition) addAborted(h *history) {
+	if p.aborted == nil && len(h.aborted) > 0 {
+		p.aborted = map[kafka.AbortedTransaction]bool{}
+	}
 	for a := range h.aborted {
 		p.aborted[a] = true
 	}
@@ -172,7 +175,7 @@ func (j *judgement) partition(cluster string, h historyKey, at pcap.Timestamp) *
 	key := j.c.topics.keyOf(cluster, topic, h.partition, at)
 	p := j.byKey[key]
 	if p == nil {
-		p = &partition{j: j, cluster: cluster, topic: topic, number: h.partition, aborted: map[kafka.AbortedTransaction]bool{}}
+		p = &partition{j: j, cluster: cluster, topic: topic, number: h.partition}
 		j.byKey[key] = p
 		j.partitions = append(j.partitions, p)
 	}

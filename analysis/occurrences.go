@@ -38,8 +38,9 @@ func (c *chains) repeated() *occurrences {
 			}
 		}
 	})
-	o := &occurrences{byContent: map[kafka.Fingerprint]*occurrence{}}
+	o := new(occurrences)
 	if len(maybe) > 0 {
+		o.byContent = map[kafka.Fingerprint]*occurrence{}
 		c.eachBatch(func(b *batch) {
 			for i := range b.records {
 				if r := &b.records[i]; maybe[r.Content.Lo] {

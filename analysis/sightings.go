@@ -85,6 +85,9 @@ type overwrite struct {
 
 // dropOverwritten leaves out what stands no longer where it was seen, and what stood behind that.
 func dropOverwritten(all []*sighting) []*sighting {
+	if len(all) == 0 {
+		return nil
+	}
 	lost := map[*sighting]bool{}
 	var overwrites []overwrite
 	note := func(by, over *sighting) {

@@ -80,7 +80,7 @@ func (b *batch) whole() wholeKey {
 const forever = pcap.Timestamp(1<<63 - 1)
 
 func findSuspects(p *partition) *suspects {
-	x := &suspects{exact: map[recordKey]*candidates{}, loose: map[kafka.Fingerprint][]entry{}, whole: map[wholeKey][]*batch{}}
+	x := new(suspects)
 	top := map[int64]int16{} // highest epoch sent per producer id
 	for _, b := range p.batches {
 		if b.idempotent() && len(b.sends) > 0 {
@@ -97,6 +97,9 @@ func findSuspects(p *partition) *suspects {
 }
 
 func (x *suspects) add(b *batch) {
+	if x.whole == nil {
+		x.exact, x.loose, x.whole = map[recordKey]*candidates{}, map[kafka.Fingerprint][]entry{}, map[wholeKey][]*batch{}
+	}
 	for _, r := range b.records {
 		e := entry{b, r.Delta}
 		key := recordKey{r.Content, r.Timestamp}

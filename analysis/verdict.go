@@ -31,6 +31,9 @@ func (c copyOf) offset() int64 {
 
 // duplicates judges every chain.
 func (c *chains) duplicates() []duplicate {
+	if len(c.inOrder)+len(c.doubles) == 0 {
+		return nil
+	}
 	var all []duplicate
 	done := map[*node]bool{}
 	for _, n := range c.inOrder {
