@@ -13,7 +13,7 @@ import (
 //
 //	reader ──chunks──▶ lanes, one for each shard, on the workers ──chunks──▶ merger ──▶ free chunks
 //
-// The reader decodes frames to TCP segments and copies them into chunks. Connections are spread over a fixed number of
+// The reader decodes frames to TCP segments and puts them into chunks. Connections are spread over a fixed number of
 // shards, each with an assembler, a decrypter and a Kafka decoder of its own. A chunk waits in the lanes of the shards that it
 // has segments for; whatever worker is free takes up the lane that has waited longest. The merger hands the observations of a
 // chunk to the correlator in the order of the segments that caused them. Since neither the shards nor that order depend on
