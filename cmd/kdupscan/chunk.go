@@ -88,6 +88,9 @@ func (l *load) add(s *reassembly.Segment, in *pcap.Block, order uint64) {
 		}
 		return
 	}
+	if l.data == nil {
+		l.data = make([]byte, 0, chunkBytes)
+	}
 	from := len(l.data)
 	l.data = append(l.data, s.Payload...)
 	(*list)[len(*list)-1].Payload = l.data[from:len(l.data):len(l.data)]
