@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -13,7 +14,7 @@ const (
 	// caches of the workers.
 	chunkBytes    = 1 << 20
 	chunkSegments = 4096
-	// chunkBlocks ends a chunk too: with --ports or --filter there may be little of use in a block.
+	// chunkBlocks is how many blocks a chunk holds: many files may be read in turns, and there may be little of use in a block.
 	chunkBlocks = 16
 	// chunkMemory is what the load of a chunk takes: its payloads, and its segments.
 	chunkMemory = chunkBytes + chunkSegments*160
@@ -72,20 +73,16 @@ func (l *load) reset() {
 
 // full reports whether n more bytes belong into the next chunk.
 func (l *load) full(n int) bool {
-	return l.count == chunkSegments || l.count > 0 && l.bytes+n > chunkBytes || len(l.blocks) == chunkBlocks
+	return l.count == chunkSegments || l.count > 0 && l.bytes+n > chunkBytes
 }
 
-// add takes in a segment of a frame. Its payload is copied unless the block of the frame holds it.
+// add takes in a segment of a frame. Its payload is copied unless the block of the frame can be held.
 func (l *load) add(s *reassembly.Segment, in *pcap.Block, order uint64) {
 	list := &l.segments[s.Hash()%shards]
 	*list = append(*list, segment{*s, order})
 	l.count++
 	l.bytes += len(s.Payload)
-	if in != nil {
-		if n := len(l.blocks); n == 0 || l.blocks[n-1] != in {
-			in.Hold()
-			l.blocks = append(l.blocks, in)
-		}
+	if l.hold(in) {
 		return
 	}
 	if l.data == nil {
@@ -94,6 +91,19 @@ func (l *load) add(s *reassembly.Segment, in *pcap.Block, order uint64) {
 	from := len(l.data)
 	l.data = append(l.data, s.Payload...)
 	(*list)[len(*list)-1].Payload = l.data[from:len(l.data):len(l.data)]
+}
+
+// hold reports whether the load holds a block, and tries to.
+func (l *load) hold(b *pcap.Block) bool {
+	if b == nil || slices.Contains(l.blocks, b) {
+		return b != nil
+	}
+	if len(l.blocks) == chunkBlocks {
+		return false
+	}
+	b.Hold()
+	l.blocks = append(l.blocks, b)
+	return true
 }
 
 func (c *chunk) reset() {

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/kdupscan/kdupscan/kafka/kafkatest"
@@ -49,6 +53,39 @@ func TestTraffic(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTrafficInTurns deals the packets out to more files than a chunk holds blocks.
+func TestTrafficInTurns(t *testing.T) {
+	c := traffic.Presets["plain-500m"]
+	c.Size, c.Faults = trafficBytes, 1
+	var capture bytes.Buffer
+	truth, err := traffic.Write(&capture, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const header, record, files = 24, 16, chunkBlocks + 5
+	var parts [files][]byte
+	for i := range parts {
+		parts[i] = bytes.Clone(capture.Bytes()[:header])
+	}
+	for i, rest := 0, capture.Bytes()[header:]; len(rest) > 0; i++ {
+		n := record + binary.LittleEndian.Uint32(rest[8:])
+		parts[i%files] = append(parts[i%files], rest[:n]...)
+		rest = rest[n:]
+	}
+	dir := t.TempDir()
+	for i, part := range parts {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), part, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want expectation
+	if err := json.Unmarshal(kafkatest.Case{Truth: truth}.Expectation(), &want); err != nil {
+		t.Fatal(err)
+	}
+	status, out, _ := runScan(nil, "--output", "json", dir)
+	want.check(t, status, out)
 }
 
 // BenchmarkScan runs the pipeline over a capture in memory; bytes are those of the capture, allocations those of a whole scan.
