@@ -67,6 +67,11 @@ func (p packet) after(n int) packet {
 	return packet{data: p.data[n:], wire: p.wire - n, depth: p.depth}
 }
 
+// inside returns what follows an Ethernet or IP header of n bytes.
+func (p packet) inside(n int) packet {
+	return packet{data: p.data[n:], wire: p.wire - n, depth: p.depth + 1}
+}
+
 // first returns the first n bytes on the wire, or all where there are fewer. A payload has a length of its own where the
 // frame is padded.
 func (p packet) first(n int) packet {
@@ -86,10 +91,9 @@ func (d *Decoder) has(p packet, n int) bool {
 	return false
 }
 
-// deeper counts a header around what follows and reports whether that is still within bounds.
-func (d *Decoder) deeper(p *packet) bool {
-	p.depth++
-	if p.depth > maxDepth {
+// mayNest reports whether one more header around what follows is still within bounds.
+func (d *Decoder) mayNest(p packet) bool {
+	if p.depth >= maxDepth {
 		d.report(CodeTunnelDepth, "")
 		return false
 	}

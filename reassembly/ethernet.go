@@ -28,10 +28,10 @@ const (
 
 // ethernet decodes an Ethernet II or 802.3 frame.
 func (d *Decoder) ethernet(p packet) {
-	if !d.deeper(&p) || !d.has(p, 14) {
+	if !d.mayNest(p) || !d.has(p, 14) {
 		return
 	}
-	d.etherType(binary.BigEndian.Uint16(p.data[12:]), p.after(14))
+	d.etherType(binary.BigEndian.Uint16(p.data[12:]), p.inside(14))
 }
 
 // etherType decodes what an EtherType names, tags first.

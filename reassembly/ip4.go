@@ -22,7 +22,7 @@ func (d *Decoder) ip(p packet) {
 
 // ip4 decodes an IPv4 packet (RFC 791).
 func (d *Decoder) ip4(p packet) {
-	if !d.deeper(&p) || !d.has(p, 20) {
+	if !d.mayNest(p) || !d.has(p, 20) {
 		return
 	}
 	b := p.data
@@ -40,20 +40,19 @@ func (d *Decoder) ip4(p packet) {
 		return
 	}
 	// The header is believed, not the frame: it may be padded, or a tool that cut it may have lost its true length.
-	p.data, p.wire = b[:min(total, len(b))], total
+	carried := packet{data: b[header:max(header, min(total, len(b)))], wire: total - header, depth: p.depth + 1}
 	src, dst := netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
 	protocol := b[9]
-	p = p.after(header)
 	if field := binary.BigEndian.Uint16(b[6:]); field&0x3fff != 0 {
 		d.fragment(fragment{
 			key:    fragmentKey{src: src, dst: dst, id: uint32(binary.BigEndian.Uint16(b[4:])), protocol: protocol},
 			offset: int(field&0x1fff) * 8,
 			more:   field&0x2000 != 0,
-			packet: p,
+			packet: carried,
 		})
 		return
 	}
-	d.transport(protocol, src, dst, p)
+	d.transport(protocol, src, dst, carried)
 }
 
 // IP protocol numbers (IANA). Those up to destinationOptions name IPv6 extension headers as well.

@@ -12,7 +12,7 @@ const (
 
 // ip6 decodes an IPv6 packet (RFC 8200).
 func (d *Decoder) ip6(p packet) {
-	if !d.deeper(&p) || !d.has(p, 40) {
+	if !d.mayNest(p) || !d.has(p, 40) {
 		return
 	}
 	b := p.data
@@ -23,7 +23,7 @@ func (d *Decoder) ip6(p packet) {
 	src, dst := netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
 	next := b[6]
 	length := int(binary.BigEndian.Uint16(b[4:]))
-	p = p.after(40)
+	p = p.inside(40)
 	if length == 0 {
 		// A jumbo payload option states the length; segmentation offload leaves it to the card.
 		if length = p.wire; next == protoHopByHop {
