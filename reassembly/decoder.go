@@ -1,12 +1,17 @@
 package reassembly
 
-import "github.com/kdupscan/kdupscan/pcap"
+import (
+	"net/netip"
+
+	"github.com/kdupscan/kdupscan/pcap"
+)
 
 // Decoder undoes link layer, VLAN tags, tunnels, IP and IP fragments. It is for one goroutine.
 type Decoder struct {
 	note      func(pcap.Note)
 	emit      func(*Segment)
 	frame     *pcap.Frame // the frame being decoded
+	src, dst  netip.Addr  // of the innermost IP header so far
 	segment   Segment     // handed out for each TCP segment
 	fragments fragments
 }

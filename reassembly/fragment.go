@@ -90,9 +90,9 @@ func (d *Decoder) fragment(f fragment) {
 		return
 	}
 	if f.key.src.Is4() {
-		d.transport(f.key.protocol, f.key.src, f.key.dst, whole)
+		d.transport(f.key.protocol, whole)
 	} else {
-		d.ip6Headers(f.key.protocol, f.key.src, f.key.dst, whole)
+		d.ip6Headers(f.key.protocol, whole)
 	}
 }
 

@@ -40,19 +40,19 @@ func (d *Decoder) ip4(p packet) {
 		return
 	}
 	// The header is believed, not the frame: it may be padded, or a tool that cut it may have lost its true length.
-	carried := packet{data: b[header:max(header, min(total, len(b)))], wire: total - header, depth: p.depth + 1}
-	src, dst := netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
+	p = packet{data: b[header:max(header, min(total, len(b)))], wire: total - header, depth: p.depth + 1}
+	d.src, d.dst = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
 	protocol := b[9]
 	if field := binary.BigEndian.Uint16(b[6:]); field&0x3fff != 0 {
 		d.fragment(fragment{
-			key:    fragmentKey{src: src, dst: dst, id: uint32(binary.BigEndian.Uint16(b[4:])), protocol: protocol},
+			key:    fragmentKey{src: d.src, dst: d.dst, id: uint32(binary.BigEndian.Uint16(b[4:])), protocol: protocol},
 			offset: int(field&0x1fff) * 8,
 			more:   field&0x2000 != 0,
-			packet: carried,
+			packet: p,
 		})
 		return
 	}
-	d.transport(protocol, src, dst, carried)
+	d.transport(protocol, p)
 }
 
 // IP protocol numbers (IANA). Those up to destinationOptions name IPv6 extension headers as well.
@@ -77,10 +77,10 @@ const (
 )
 
 // transport decodes what an IP packet carries.
-func (d *Decoder) transport(protocol uint8, src, dst netip.Addr, p packet) {
+func (d *Decoder) transport(protocol uint8, p packet) {
 	switch protocol {
 	case protoTCP:
-		d.tcp(src, dst, p)
+		d.tcp(p)
 	case protoUDP:
 		d.udp(p)
 	case protoIPv4:
@@ -102,7 +102,7 @@ func (d *Decoder) transport(protocol uint8, src, dst netip.Addr, p packet) {
 	case protoAH:
 		if d.has(p, 12) { // RFC 4302: length in words, less two
 			if n := (int(p.data[1]) + 2) * 4; n >= 12 && d.has(p, n) {
-				d.transport(p.data[0], src, dst, p.after(n))
+				d.transport(p.data[0], p.after(n))
 			}
 		}
 	}

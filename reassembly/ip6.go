@@ -20,7 +20,7 @@ func (d *Decoder) ip6(p packet) {
 		d.report(CodeMalformed, "IPv6 version")
 		return
 	}
-	src, dst := netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
+	d.src, d.dst = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
 	next := b[6]
 	length := int(binary.BigEndian.Uint16(b[4:]))
 	p = p.inside(40)
@@ -33,11 +33,11 @@ func (d *Decoder) ip6(p packet) {
 		}
 	}
 	p.data, p.wire = p.data[:min(length, len(p.data))], length
-	d.ip6Headers(next, src, dst, p)
+	d.ip6Headers(next, p)
 }
 
 // ip6Headers walks the extension headers. Each is at least eight bytes, so the walk ends.
-func (d *Decoder) ip6Headers(next uint8, src, dst netip.Addr, p packet) {
+func (d *Decoder) ip6Headers(next uint8, p packet) {
 	for {
 		switch next {
 		case protoHopByHop, protoRouting, protoDestinationOptions, protoMobility, protoHIP, protoShim6:
@@ -60,14 +60,14 @@ func (d *Decoder) ip6Headers(next uint8, src, dst netip.Addr, p packet) {
 				continue // RFC 6946: an atomic fragment is whole
 			}
 			d.fragment(fragment{
-				key:    fragmentKey{src: src, dst: dst, id: id, protocol: next},
+				key:    fragmentKey{src: d.src, dst: d.dst, id: id, protocol: next},
 				offset: int(field &^ 7),
 				more:   field&1 != 0,
 				packet: p,
 			})
 			return
 		default:
-			d.transport(next, src, dst, p)
+			d.transport(next, p)
 			return
 		}
 	}

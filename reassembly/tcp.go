@@ -7,7 +7,7 @@ import (
 
 // tcp decodes a TCP header (RFC 9293, section 3.1) and hands out the segment. The checksum is not looked at: in a
 // capture of the sending host the card has not filled it in yet.
-func (d *Decoder) tcp(src, dst netip.Addr, p packet) {
+func (d *Decoder) tcp(p packet) {
 	if !d.has(p, 20) {
 		return
 	}
@@ -18,8 +18,8 @@ func (d *Decoder) tcp(src, dst netip.Addr, p packet) {
 		return
 	}
 	s := &d.segment
-	s.Src = netip.AddrPortFrom(src, binary.BigEndian.Uint16(b))
-	s.Dst = netip.AddrPortFrom(dst, binary.BigEndian.Uint16(b[2:]))
+	s.Src = netip.AddrPortFrom(d.src, binary.BigEndian.Uint16(b))
+	s.Dst = netip.AddrPortFrom(d.dst, binary.BigEndian.Uint16(b[2:]))
 	s.Seq = binary.BigEndian.Uint32(b[4:])
 	s.Ack = binary.BigEndian.Uint32(b[8:])
 	s.Flags = b[13]
