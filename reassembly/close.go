@@ -35,7 +35,9 @@ func (a *Assembler) close(c *connection, reason CloseReason, d Direction, at pca
 	case c.streams[FromA].finished && c.streams[FromB].finished:
 		reason = ClosedFIN
 	}
-	a.emitEvent(c, Event{Kind: Close, Dir: d, At: at, Close: reason})
+	e := a.newEvent(c, Close, d, 0, at)
+	e.Close = reason
+	a.emit(e)
 	f, fromHigh := flowBetween(c.A, c.B)
 	delete(a.open, f)
 	if c.established {
@@ -75,12 +77,13 @@ func (a *Assembler) announce(c *connection) {
 	a.emit(&a.event)
 }
 
-// emitEvent hands out an event of c.
-func (a *Assembler) emitEvent(c *connection, e Event) {
+// newEvent returns an event of c, to be completed and emitted. It is made in place: there is one for each segment.
+func (a *Assembler) newEvent(c *connection, kind EventKind, d Direction, offset StreamOffset, at pcap.Ref) *Event {
 	a.announce(c)
-	e.Conn = &c.Conn
-	a.event = e
-	a.emit(&a.event)
+	e := &a.event
+	*e = Event{}
+	e.Kind, e.Conn, e.Dir, e.Offset, e.At = kind, &c.Conn, d, offset, at
+	return e
 }
 
 func (a *Assembler) report(c *connection, code pcap.Code, at pcap.Ref, detail string) {

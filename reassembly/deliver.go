@@ -88,7 +88,7 @@ func (a *Assembler) step(c *connection, d Direction, at pcap.Ref) bool {
 	}
 	if s.finSeen && !s.finished && s.next == s.fin {
 		s.finished = true
-		a.emitEvent(c, Event{Kind: Finish, Dir: d, Offset: s.fin, At: at})
+		a.emit(a.newEvent(c, Finish, d, s.fin, at))
 		return true
 	}
 	return false
@@ -112,7 +112,9 @@ func (a *Assembler) deliver(c *connection, d Direction, data []byte, at pcap.Ref
 	s.record = a.history.add(s.next, end, data, s.record)
 	offset := s.next
 	s.next = end
-	a.emitEvent(c, Event{Kind: Data, Dir: d, Offset: offset, Length: int64(len(data)), Data: data, At: at})
+	e := a.newEvent(c, Data, d, offset, at)
+	e.Length, e.Data = int64(len(data)), data
+	a.emit(e)
 }
 
 // gap gives up the bytes from next on.
@@ -128,7 +130,9 @@ func (a *Assembler) gap(c *connection, d Direction, to StreamOffset, reason GapR
 		code = CodeCut
 	}
 	a.report(c, code, at, fmt.Sprintf("%d bytes from %v at stream offset %d", length, c.endpoint(d), offset))
-	a.emitEvent(c, Event{Kind: Gap, Dir: d, Offset: offset, Length: length, At: at, Gap: reason})
+	e := a.newEvent(c, Gap, d, offset, at)
+	e.Length, e.Gap = length, reason
+	a.emit(e)
 }
 
 // giveUp declares all that is missing before the offset to lost, and delivers what waited for it.
@@ -174,6 +178,8 @@ func (a *Assembler) overlap(c *connection, d Direction, offset StreamOffset, len
 		a.report(c, CodeConflict, at, fmt.Sprintf("%d bytes from %v", length, c.endpoint(d)))
 	}
 	if c.streams[d].state == started {
-		a.emitEvent(c, Event{Kind: Overlap, Dir: d, Offset: offset, Length: length, At: at, Unequal: unequal})
+		e := a.newEvent(c, Overlap, d, offset, at)
+		e.Length, e.Unequal = length, unequal
+		a.emit(e)
 	}
 }

@@ -114,7 +114,7 @@ func (a *Assembler) acknowledge(c *connection, d Direction, ack uint32, at pcap.
 		return
 	}
 	s.acked = offset
-	a.emitEvent(c, Event{Kind: Ack, Dir: d, Offset: offset, At: at})
+	a.emit(a.newEvent(c, Ack, d, offset, at))
 }
 
 // arrive applies payload and FIN; seq is the sequence number of the first payload byte.
