@@ -41,7 +41,9 @@ type chunk struct {
 
 // data takes the bytes of one event.
 func (s *stream) data(offset reassembly.StreamOffset, data []byte, at pcap.Ref) {
-	s.take(chunk{data: data, offset: offset, at: at})
+	ch := chunk{data: data, offset: offset, at: at}
+	s.step(&ch)
+	s.take()
 }
 
 // take works through chunks, the last one first. Losing step and finding it again push back bytes that were taken before.
@@ -52,27 +54,32 @@ func (s *stream) take(chunks ...chunk) {
 		ch := d.work[n-1]
 		d.work[n-1] = chunk{}
 		d.work = d.work[:n-1]
-		s.next = ch.offset
-		if s.seek != nil {
-			s.search(ch)
-		} else {
-			s.frame(ch)
-		}
+		s.step(&ch)
+	}
+}
+
+// step takes a chunk, and puts back what it does not need yet.
+func (s *stream) step(ch *chunk) {
+	s.next = ch.offset
+	if s.seek != nil {
+		s.search(*ch)
+	} else {
+		s.frame(ch)
 	}
 }
 
 // push puts bytes back to be taken next.
-func (s *stream) push(ch chunk) {
+func (s *stream) push(ch *chunk) {
 	if len(ch.data) > 0 {
-		s.c.d.work = append(s.c.d.work, ch)
+		s.c.d.work = append(s.c.d.work, *ch)
 	}
 }
 
 // frame takes bytes in step.
-func (s *stream) frame(ch chunk) {
+func (s *stream) frame(ch *chunk) {
 	for len(ch.data) > 0 && s.seek == nil {
 		if s.part != nil || len(ch.data) < prefixSize {
-			s.collect(&ch)
+			s.collect(ch)
 			continue
 		}
 		n, ok := s.measure(ch.data)
@@ -81,7 +88,7 @@ func (s *stream) frame(ch chunk) {
 			break
 		}
 		if n > int64(len(ch.data)) {
-			s.collect(&ch)
+			s.collect(ch)
 			continue
 		}
 		m := message{first: ch.at, at: ch.at, start: ch.offset, data: ch.data[prefixSize:n:n], size: int(n - prefixSize)}

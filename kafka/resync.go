@@ -179,7 +179,7 @@ func (s *stream) search(ch chunk) {
 	if len(ch.data) > seekPiece {
 		rest := ch
 		rest.advance(seekPiece)
-		s.push(rest)
+		s.push(&rest)
 		ch.data = ch.data[:seekPiece]
 	}
 	if !s.seek.add(ch) {
