@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 )
@@ -72,27 +74,36 @@ func (j *judgement) findDelays() {
 	j.each((*partition).findDelays)
 	j.delays = map[client]int64{}
 	for _, p := range j.partitions {
-		for l, delay := range p.delays {
-			if have, ok := j.delays[l.client()]; !ok || delay < have {
-				j.delays[l.client()] = delay
+		for _, d := range p.delays {
+			if have, ok := j.delays[d.of.client()]; !ok || d.ms < have {
+				j.delays[d.of.client()] = d.ms
 			}
 		}
 	}
 }
 
+// delay is a small one on a connection.
+type delay struct {
+	of *link
+	ms int64
+}
+
+// maxDelays is how many connections a partition is looked through for a delay to lower: where there are more, some have several.
+const maxDelays = 32
+
 // findDelays finds the smallest delays on each connection.
 func (p *partition) findDelays() {
-	if len(p.sends) > 0 {
-		p.delays = map[*link]int64{}
-	}
 	for _, s := range p.sends {
 		b := s.sent.Batch
 		if b.LogAppendTime() || b.MaxTimestamp < 0 {
 			continue
 		}
-		delay := int64(s.sent.First.Time)/1e6 - b.MaxTimestamp
-		if have, ok := p.delays[s.link]; !ok || delay < have {
-			p.delays[s.link] = delay
+		found := delay{s.link, int64(s.sent.First.Time)/1e6 - b.MaxTimestamp}
+		known := p.delays[max(0, len(p.delays)-maxDelays):]
+		if i := slices.IndexFunc(known, func(d delay) bool { return d.of == s.link }); i >= 0 {
+			known[i].ms = min(known[i].ms, found.ms)
+			continue
 		}
+		p.delays = append(p.delays, found)
 	}
 }

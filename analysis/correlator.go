@@ -187,6 +187,7 @@ func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 		s.of.troubled, s.of.changed = true, true
 	}
 	l.open = nil
+	c.used(linkCost)
 }
 
 // evidence reports whether a batch proves anything: one with a wrong CRC or absurd numbers does not.

@@ -131,6 +131,9 @@ func (s *send) bytesOf() bytesOf { return bytesOf{s.sent.Batch.CRC, s.sent.Batch
 
 // sentAgain returns the bytes that several sends may share: nothing, nearly always.
 func sentAgain(sends []*send) map[bytesOf]bool {
+	if len(sends) < 2 {
+		return nil
+	}
 	all := func(yield func(bytesOf) bool) {
 		for _, s := range sends {
 			if !yield(s.bytesOf()) {

@@ -45,7 +45,6 @@ func (c *Correlator) link(s *kafka.Seen) *link {
 	if l == nil {
 		l = &link{Link: s.Link}
 		c.links[s.Link] = l
-		c.used(linkCost)
 	}
 	return l
 }

@@ -40,7 +40,7 @@ type partition struct {
 	risesKnown  bool
 	timestamps  timestampType
 	placed      map[int64]*batch // see take
-	delays      map[*link]int64  // see findDelays
+	delays      []delay          // see findDelays
 	chains      *chains          // nil for internal topics
 	groups      []group          // what was found
 	kept        []*batch         // what must not be dropped

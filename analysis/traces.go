@@ -2,7 +2,7 @@ package analysis
 
 // tracesShare is the part of the memory for history that traces take. A trace is far smaller than a record of history, so this
 // reaches back farther than the history does.
-const tracesShare = 16
+const tracesShare = 6
 
 // traces remembers, for hashes of contents and of batches, where these were met first: eight bytes each, in a fixed memory. When
 // the newer of two halves is full it becomes the older one. A trace may be wrong, once in some ten million: it says where

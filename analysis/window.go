@@ -15,7 +15,7 @@ const (
 	sendCost     = 640
 	sightingCost = 640
 	recordCost   = 64
-	linkCost     = 400 // with what the kafka layer shares with it
+	linkCost     = 400 // of a closed connection, with what the kafka layer shares with it; those that are open are few, or bounded by reassembly
 	producerCost = 512
 )
 
@@ -103,7 +103,12 @@ func (c *Correlator) cost() int64 {
 	for _, h := range c.inOrder {
 		sum += h.cost
 	}
-	return sum + int64(len(c.links))*linkCost + int64(len(c.producers.byID))*producerCost
+	for _, l := range c.links {
+		if !l.closed.IsZero() {
+			sum += linkCost
+		}
+	}
+	return sum + int64(len(c.producers.byID))*producerCost
 }
 
 func (c *Correlator) eachItem(f func(at pcap.Timestamp, cost int64)) {

@@ -17,10 +17,10 @@ type budget int64
 // history take twice its memory; with 40 a scan of small records takes a fifth longer than with this.
 const garbage = 50
 
-// apply makes the garbage collector keep to the budget. Until a quarter of it is in use there is nothing worth the work of a
-// collection; the first one sets the pace of all others.
+// apply makes the garbage collector keep to the budget. Until three sixteenths of it are in use there is nothing worth the work
+// of a collection; the first one sets the pace of all others.
 func (b budget) apply() {
-	debug.SetMemoryLimit(int64(b) / 4)
+	debug.SetMemoryLimit(int64(b) / 16 * 3)
 	debug.SetGCPercent(-1)
 	unused := new(any) // what the first collection finds
 	runtime.AddCleanup(unused, func(b budget) {
@@ -34,9 +34,10 @@ func (b budget) scale(n int64, users int) int64 {
 	return max(1, int64(float64(n)*float64(b)/float64(defaultMemory))/int64(users))
 }
 
-// history is what the correlator may keep: seven parts of 32. With the garbage it brings, and all else that ordinary traffic
-// needs, a scan stays at about half of its budget; the rest is for very many connections, and for hostile traffic.
-func (b budget) history() int64 { return int64(b) / 32 * 7 }
+// history is what the correlator may keep: five parts of 64. With the garbage it brings, and all else that ordinary traffic needs,
+// a scan stays at about a quarter of its budget; the rest is for very many connections, and for hostile traffic. What may yet be
+// sent again stays in the history however old it is, so a larger one would seldom show more.
+func (b budget) history() int64 { return int64(b) / 64 * 5 }
 
 func (b budget) kafka(users int) kafka.Limits {
 	l := kafka.DefaultLimits()
