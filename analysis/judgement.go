@@ -16,6 +16,7 @@ type judgement struct {
 	also       func(*partition)      // done with each that was judged, while it is in the cache; may be nil
 	partitions []*partition
 	byKey      map[partitionKey]*partition
+	memory     []partition               // of the newest partitions
 	found      []judged                  // sorted as the report wants them
 	delays     map[client]int64          // see findDelays
 	gaps       map[client][]*link        // see findGaps
@@ -175,7 +176,11 @@ func (j *judgement) partition(cluster string, h historyKey, at pcap.Timestamp) *
 	key := j.c.topics.keyOf(cluster, topic, h.partition, at)
 	p := j.byKey[key]
 	if p == nil {
-		p = &partition{j: j, cluster: cluster, topic: topic, number: h.partition}
+		if len(j.memory) == cap(j.memory) {
+			j.memory = make([]partition, 0, 64)
+		}
+		j.memory = append(j.memory, partition{j: j, cluster: cluster, topic: topic, number: h.partition})
+		p = &j.memory[len(j.memory)-1]
 		j.byKey[key] = p
 		j.partitions = append(j.partitions, p)
 	}

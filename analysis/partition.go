@@ -25,6 +25,7 @@ type partition struct {
 	forgotten []forgotten // of history that was dropped
 
 	batches     []*batch            // in the order of their first sends; those only fetched stand behind, by offset
+	memory      []batch             // of those that were sent; never more than there are sends, so that it stays in place
 	byIdentity  map[identity]*batch // the newest; others follow by rival
 	rivals      bool                // there are such
 	neighbours  *neighbours         // see adjacent
@@ -127,8 +128,9 @@ func (p *partition) build() {
 	p.sends = mergeLegs(p.sends)
 	p.byIdentity = make(map[identity]*batch, len(p.sends))
 	p.batches = make([]*batch, 0, len(p.sends))
-	for _, s := range p.sends {
-		p.addSend(s)
+	p.memory = make([]batch, 0, len(p.sends))
+	for i := range p.sends {
+		p.addSend(i)
 	}
 	p.dropForgotten()
 	p.mergeSightings()
@@ -165,7 +167,8 @@ func sortLeaders(all []leaderSeen) {
 	slices.SortStableFunc(all, func(a, b leaderSeen) int { return cmp.Compare(a.at.Time, b.at.Time) })
 }
 
-func (p *partition) addSend(s *send) {
+func (p *partition) addSend(i int) {
+	s := p.sends[i]
 	kb := s.sent.Batch
 	id := identityOf(kb)
 	var newest *batch
@@ -174,10 +177,12 @@ func (p *partition) addSend(s *send) {
 	}
 	b := newestLike(newest, kb)
 	if b == nil {
-		b = &batch{p: p, id: id, info: kb, records: kb.Records, first: s.sent.First, order: s.order}
+		p.memory = append(p.memory, batch{p: p, id: id, info: kb, records: kb.Records, first: s.sent.First, order: s.order, sends: p.sends[i : i+1 : i+1]})
+		b = &p.memory[len(p.memory)-1]
 		p.add(b, newest)
+	} else {
+		b.sends = append(b.sends, s)
 	}
-	b.sends = append(b.sends, s)
 	if len(b.records) == 0 && len(kb.Records) > 0 {
 		b.info, b.records = kb, kb.Records
 	}
