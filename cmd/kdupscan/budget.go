@@ -14,8 +14,8 @@ import (
 type budget int64
 
 // garbage is how much garbage may pile up before it is collected, in percent of what is in use. The usual 100 would let a full
-// history take twice its memory; with 40 a scan of small records takes a fifth longer than with this.
-const garbage = 50
+// history take twice its memory.
+const garbage = 40
 
 // apply makes the garbage collector keep to the budget. Until three sixteenths of it are in use there is nothing worth the work
 // of a collection; the first one sets the pace of all others.
@@ -34,10 +34,10 @@ func (b budget) scale(n int64, users int) int64 {
 	return max(1, int64(float64(n)*float64(b)/float64(defaultMemory))/int64(users))
 }
 
-// history is what the correlator may keep: five parts of 64. With the garbage it brings, and all else that ordinary traffic needs,
-// a scan stays at about a quarter of its budget; the rest is for very many connections, and for hostile traffic. What may yet be
-// sent again stays in the history however old it is, so a larger one would seldom show more.
-func (b budget) history() int64 { return int64(b) / 64 * 5 }
+// history is what the correlator may keep: three parts of 32. With the garbage it brings, and all else that ordinary traffic needs,
+// a scan stays at about a quarter of its budget, whatever its length; the rest is for very many connections, and for hostile
+// traffic. What may yet be sent again stays in the history however old it is, so a larger one would seldom show more.
+func (b budget) history() int64 { return int64(b) / 32 * 3 }
 
 func (b budget) kafka(users int) kafka.Limits {
 	l := kafka.DefaultLimits()
