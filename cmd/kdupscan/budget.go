@@ -3,6 +3,7 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/reassembly"
@@ -13,19 +14,34 @@ import (
 // defaultMemory; what grows with the traffic is scaled from there.
 type budget int64
 
-// garbage is how much garbage may pile up before it is collected, in percent of what is in use. The usual 100 would let a full
-// history take twice its memory.
-const garbage = 40
+// garbage is how much garbage may pile up before it is collected, in percent of what is in use: the usual 100 would let a full
+// history take twice its memory. Where much more than a history is in use, for very many connections, looking through it all
+// costs more than the memory, of which there is enough: plenty then.
+const (
+	garbage = 40
+	plenty  = 100
+)
 
 // apply makes the garbage collector keep to the budget. Until three sixteenths of it are in use there is nothing worth the work
-// of a collection; the first one sets the pace of all others.
+// of a collection; the first one sets the pace of the others.
 func (b budget) apply() {
 	debug.SetMemoryLimit(int64(b) / 16 * 3)
 	debug.SetGCPercent(-1)
-	unused := new(any) // what the first collection finds
+	b.afterCollection()
+}
+
+// afterCollection sets the pace after the next collection, and each one that follows.
+func (b budget) afterCollection() {
+	unused := new(any) // what the collection finds
 	runtime.AddCleanup(unused, func(b budget) {
+		percent := garbage
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		if metrics.Read(live); live[0].Value.Uint64() > uint64(b)/5 {
+			percent = plenty
+		}
 		debug.SetMemoryLimit(int64(b))
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(percent)
+		b.afterCollection()
 	}, b)
 }
 
