@@ -18,7 +18,7 @@ func (c *chains) repeatedWhole() {
 		key := l.whole()
 		f := first[key]
 		first[key] = l
-		if f == nil || !sameClient(f, l) || !wholeEqual(f, l) || c.linked(l) {
+		if f == nil || !sameClient(f, l) || !wholeEqual(f, l) || c.linked(l) || f.goesOnBeside(l) {
 			continue
 		}
 		switch {

@@ -8,12 +8,18 @@ import (
 	"github.com/kdupscan/kdupscan/kafka"
 )
 
+// bumpKey is a change of a producer's identity. Each cluster counts its producer ids for itself.
+type bumpKey struct {
+	cluster  string
+	from, to producerEpoch
+}
+
 // bump describes the change of identity between the first and the later copy, and looks for what forced it.
 func (j *judgement) bump(g *group) *Bump {
 	from, to := g.first(), g.later()
-	key := [2]producerEpoch{{from.id.producer, from.id.epoch}, {to.id.producer, to.id.epoch}}
 	cluster := to.p.cluster
-	if known := j.bumps[key]; known != nil && j.mayBeOf(cluster, known.FirstSeen.Server) {
+	key := bumpKey{cluster, producerEpoch{from.id.producer, from.id.epoch}, producerEpoch{to.id.producer, to.id.epoch}}
+	if known := j.bumps[key]; known != nil {
 		return known
 	}
 	b := &Bump{ProducerID: from.id.producer, FromEpoch: from.id.epoch, ToEpoch: to.id.epoch, NewProducerID: -1}
@@ -37,7 +43,7 @@ func (j *judgement) bump(g *group) *Bump {
 	if grant != nil && grant.Request != nil {
 		at = grant.Request.At.Time
 	}
-	b.Trigger = j.trigger(cluster, from.id, to.id, at)
+	b.Trigger = j.triggerOnce(key, at)
 	if b.Trigger == nil && b.NewProducerID >= 0 {
 		b.Trigger = newProducerTrigger(from, grant, at)
 	}
@@ -60,23 +66,42 @@ func (j *judgement) mayBeOf(cluster string, server netip.AddrPort) bool {
 
 // sendsOf returns the sends of a suspected producer's epoch over all partitions of a cluster, by time.
 func (j *judgement) sendsOf(cluster string, id producerEpoch) []*send {
-	if j.byProducer == nil {
-		j.byProducer = map[producerEpoch][]*send{}
-		for _, p := range j.partitions {
-			for _, b := range p.batches {
-				if j.suspected[b.id.producer] {
-					at := producerEpoch{b.id.producer, b.id.epoch}
-					j.byProducer[at] = append(j.byProducer[at], b.sends...)
-				}
-			}
-		}
-	}
+	j.findSends()
 	all := j.byProducer[id]
 	if len(j.c.topics.known) > 1 {
 		all = slices.DeleteFunc(slices.Clone(all), func(s *send) bool { return !j.mayBeOf(cluster, s.link.Server) })
 	}
-	sortSends(all)
 	return all
+}
+
+// epochsOf returns the epochs under which a suspected producer sent, from the lowest on.
+func (j *judgement) epochsOf(producer int64) []int16 {
+	j.findSends()
+	return j.epochs[producer]
+}
+
+// findSends sorts the sends of suspected producers by their epochs.
+func (j *judgement) findSends() {
+	if j.byProducer != nil {
+		return
+	}
+	j.byProducer, j.epochs = map[producerEpoch][]*send{}, map[int64][]int16{}
+	for _, p := range j.partitions {
+		for _, b := range p.batches {
+			if at := (producerEpoch{b.id.producer, b.id.epoch}); j.suspected[at.producer] && len(b.sends) > 0 {
+				if j.byProducer[at] == nil {
+					j.epochs[at.producer] = append(j.epochs[at.producer], at.epoch)
+				}
+				j.byProducer[at] = append(j.byProducer[at], b.sends...)
+			}
+		}
+	}
+	for _, all := range j.byProducer {
+		sortSends(all)
+	}
+	for _, epochs := range j.epochs {
+		slices.Sort(epochs)
+	}
 }
 
 // sortSends sorts by time. Sends are mostly in that order already.

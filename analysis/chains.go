@@ -16,6 +16,8 @@ type chains struct {
 	inOrder   []*node           // nodes with a link, in the order of their linking
 	index     *suspects
 	doubles   []doubled
+	readGaps  bool // see readWithGaps
+	readKnown bool
 }
 
 // nodeKey is the identity of a logical record: within an epoch a record keeps its sequence however its batch is cut.
@@ -205,8 +207,12 @@ func sameClient(a, b *batch) bool {
 	if len(a.sends) == 0 || len(b.sends) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(a.sends[0].all(), func(x *send) bool {
-		return slices.ContainsFunc(b.sends[0].all(), func(y *send) bool { return x.link.client().same(y.link.client()) })
+	x, y := a.sends[0], b.sends[0]
+	if len(x.legs) > 0 && len(y.legs) > 0 {
+		return x.link.client().same(y.link.client()) // a proxy is everybody's
+	}
+	return slices.ContainsFunc(x.all(), func(x *send) bool {
+		return slices.ContainsFunc(y.all(), func(y *send) bool { return x.link.client().same(y.link.client()) })
 	})
 }
 

@@ -84,7 +84,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 			s.unread = true
 		}
 	case *kafka.PartitionFetched:
-		c.topics.fetched(l.client(), o.Topic)
+		c.topics.fetched(l.client(), o)
 		c.history(o.Link, o.Topic, o.Partition, o.At).fetched(o)
 	case *kafka.BatchFetched:
 		c.sighted(l, o)

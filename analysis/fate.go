@@ -47,8 +47,10 @@ type place struct {
 type whereabouts struct {
 	places      []place
 	fate        fate
+	anchor      anchor // see batch.anchor
 	placesKnown bool
 	fateKnown   bool
+	anchorKnown bool
 }
 
 func (b *batch) known() *whereabouts {
@@ -206,7 +208,7 @@ func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
 			return seen.base == a.BaseOffset && seen.at < s.sent.First.Time
 		})
 	}
-	return a.LogAppendTime >= 0 && a.LogAppendTime == s.sent.Batch.MaxTimestamp
+	return a.LogAppendTime >= 0 && datedAs(s.sent.Batch, a.LogAppendTime)
 }
 
 // lostBehind reports whether an OK gives the offset of another batch under the same identity: the leader compares neither
@@ -234,7 +236,7 @@ func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
 			}
 		}
 	}
-	return b.p.timestamps == createTime && a.LogAppendTime >= 0 && a.LogAppendTime != b.info.MaxTimestamp && b.idempotent()
+	return b.p.timestamps == createTime && a.LogAppendTime >= 0 && !datedAs(b.info, a.LogAppendTime) && b.idempotent()
 }
 
 // neverStored reports whether a leader took the batch for another one of the same identity.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
 )
 
 // fetchOnly links records that the log shows twice and whose sends, of one copy at least, are not in the capture (VERDICTS S5).
@@ -109,7 +110,7 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	if len(f.sends) > 0 && len(l.sends) > 0 && f.fate().grade < stored {
 		return "" // it is not shown
 	}
-	if c.p.readWithGaps() || len(l.sends) == 0 && c.mayBeCopied(f, l) {
+	if c.readWithGaps() || len(l.sends) == 0 && c.mayBeCopied(f, l) {
 		return "" // with content alone to go by, a third copy in a gap would undo it
 	}
 	return UnknownCause
@@ -123,13 +124,15 @@ func (c *chains) severalClients() bool {
 
 // movedOn reports whether one of two batches had failed in the eyes of its client when the other was first sent from another address under
 // that client's name: a process was started anew elsewhere with what it had not got rid of, or address translation gave it another address.
+// Two processes of one name are at work beside each other.
 func movedOn(f, l *batch) bool {
 	if before(l, f) {
 		f, l = l, f
 	}
 	x, _ := f.client()
 	y, _ := l.client()
-	return x.addr != y.addr && x.id == y.id && x.id != "" && f.openAt(l.first.Time) && f.givenUpAt(l.first.Time)
+	return x.addr != y.addr && x.id == y.id && x.id != "" && f.openAt(l.first.Time) && f.givenUpAt(l.first.Time) &&
+		!f.p.adjacent().clients.overlap(x, y)
 }
 
 // unanswerable reports whether a send of the batch asked for no answer.
@@ -138,28 +141,30 @@ func (b *batch) unanswerable() bool {
 }
 
 // readWithGaps reports whether the capture lacks answers to those who read the partition, from their first sight of it on.
-func (p *partition) readWithGaps() bool {
-	return slices.ContainsFunc(p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(s.firstSight() + 1) })
+func (c *chains) readWithGaps() bool {
+	if !c.readKnown {
+		c.readKnown = true
+		c.readGaps = slices.ContainsFunc(c.p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(s.firstSight() + 1) })
+	}
+	return c.readGaps
 }
+
+// clocksApart is how far the clocks of the hosts on which a capture was made may be apart.
+const clocksApart = pcap.Timestamp(100e6)
 
 // copiedFrom reports whether l was written by a process that had read f: a mirror or an application that hands records on, perhaps to
 // another cluster's topic of the same name.
 func (b *batch) copiedFrom(f *batch) bool {
 	cl, sent := b.client()
 	return sent && len(f.sends) == 0 && slices.ContainsFunc(f.views, func(v view) bool {
-		return v.link.Client.Addr() == cl.addr && v.firstSight() <= b.first.Time
+		return v.link.Client.Addr() == cl.addr && v.firstSight() <= b.first.Time+clocksApart
 	})
 }
 
 // mayBeCopied reports whether a process that had read f may have sent l where the capture has a gap.
 func (c *chains) mayBeCopied(f, l *batch) bool {
 	return slices.ContainsFunc(f.views, func(v view) bool {
-		for cl, links := range c.p.j.gaps {
-			if cl.addr == v.link.Client.Addr() && slices.ContainsFunc(links, func(link *link) bool { return link.writes && link.sendHidden(v.firstSight(), l.first.Time) }) {
-				return true
-			}
-		}
-		return false
+		return within(c.p.j.writersGaps[v.link.Client.Addr()], v.firstSight(), l.first.Time)
 	})
 }
 

@@ -51,8 +51,8 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	at := holes[0].from
 	place, found := NoOffset, false
 	open := p.unresolvedBefore(l, lower)
-	if records(open) > total && slices.ContainsFunc(open, (*batch).answerMayBeHidden) {
-		return roomUnknown, NoOffset // one of them may have been acknowledged
+	if records(open) > total && slices.ContainsFunc(open, (*batch).answerMayBeHidden) || severalWriters(open) {
+		return roomUnknown, NoOffset // one of them may have been acknowledged, or they may have come in another order
 	}
 	for _, u := range open {
 		if u == f {
@@ -67,6 +67,16 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		}
 	}
 	return roomUnknown, NoOffset
+}
+
+// severalWriters reports whether batches came from several clients, or under several producer ids: a leader may have taken them in
+// another order than they were sent in.
+func severalWriters(all []*batch) bool {
+	return slices.ContainsFunc(all, func(b *batch) bool {
+		x, _ := all[0].client()
+		y, _ := b.client()
+		return b.id.producer != all[0].id.producer || !b.idempotent() && x != y
+	})
 }
 
 func records(all []*batch) int64 {
@@ -109,6 +119,9 @@ func (p *partition) writersHidden(f *batch) bool {
 			if !slices.Contains(p.hidden, cl) && slices.ContainsFunc(s.link.gaps, func(g gap) bool { return g.hidden && g.fromClient }) {
 				p.hidden = append(p.hidden, cl)
 			}
+			if len(p.hidden) == 2 {
+				break // one of them is not f's, whichever that is
+			}
 		}
 	}
 	own, _ := f.client()
@@ -118,16 +131,11 @@ func (p *partition) writersHidden(f *batch) bool {
 // sendsHidden reports whether f's own client may have sent more to the hole than the capture shows. Sequences that go on where others ended
 // rule that out.
 func (p *partition) sendsHidden(f, l *batch, own hole) bool {
-	run := f
-	for steps := 0; run != nil && run.idempotent() && run.unresolved() && run.id.base != 0 && steps <= len(p.batches); steps++ {
-		run = run.predecessor()
-	}
-	if run != nil && run.idempotent() {
+	if f.idempotent() && f.anchor().batch != nil {
 		return false
 	}
 	cl, _ := f.client()
-	since := p.known().sentBefore(own.from)
-	return slices.ContainsFunc(p.j.gaps[cl], func(link *link) bool { return link.sendHidden(since, l.first.Time) })
+	return within(p.j.gaps[cl].requests, p.known().sentBefore(own.from), l.first.Time)
 }
 
 // holes returns the unknown ranges of [from, to).

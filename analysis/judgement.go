@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -11,18 +12,21 @@ import (
 
 // judgement turns the history into findings. It reads the correlator's state and changes none of it.
 type judgement struct {
-	c          *Correlator
-	only       map[partitionKey]bool // judge these alone; nil: all
-	also       func(*partition)      // done with each that was judged, while it is in the cache; may be nil
-	partitions []*partition
-	byKey      map[partitionKey]*partition
-	memory     []partition               // of the newest partitions
-	found      []judged                  // sorted as the report wants them
-	delays     map[client]int64          // see findDelays
-	gaps       map[client][]*link        // see findGaps
-	suspected  map[int64]bool            // producers that wrote twice
-	byProducer map[producerEpoch][]*send // see sendsOf
-	bumps      map[[2]producerEpoch]*Bump
+	c           *Correlator
+	only        map[partitionKey]bool // judge these alone; nil: all
+	also        func(*partition)      // done with each that was judged, while it is in the cache; may be nil
+	partitions  []*partition
+	byKey       map[partitionKey]*partition
+	memory      []partition                     // of the newest partitions
+	found       []judged                        // sorted as the report wants them
+	delays      map[client]int64                // see findDelays
+	gaps        map[client]unseen               // see findGaps
+	writersGaps map[netip.Addr][]pcap.Timestamp // likewise: of requests of those that write
+	suspected   map[int64]bool                  // producers that wrote twice
+	byProducer  map[producerEpoch][]*send       // see findSends
+	epochs      map[int64][]int16               // likewise
+	bumps       map[bumpKey]*Bump
+	departures  map[bumpKey]departures // see triggerOnce
 }
 
 // partitionKey is the identity of a partition: the topic id where one is known, else cluster and name.
@@ -35,7 +39,7 @@ type partitionKey struct {
 }
 
 func newJudgement(c *Correlator) *judgement {
-	return &judgement{c: c, byKey: map[partitionKey]*partition{}, suspected: map[int64]bool{}, bumps: map[[2]producerEpoch]*Bump{}}
+	return &judgement{c: c, byKey: map[partitionKey]*partition{}, suspected: map[int64]bool{}, bumps: map[bumpKey]*Bump{}, departures: map[bumpKey]departures{}}
 }
 
 // judged judges some partitions (nil: all), and also does with each of them what is given.

@@ -79,29 +79,9 @@ func (c *Correlator) gap(l *link, o *kafka.GapSeen) {
 	l.gaps = append(newest(l.gaps, maxGaps-1), gap{o.At, o.FromClient, o.Hidden})
 }
 
-// gapBetween reports whether messages of the connection may be hidden in a gap after from and not after to.
-func (l *link) gapBetween(from, to pcap.Timestamp) bool {
-	for _, g := range l.gaps {
-		if g.hidden && g.at.Time >= from && g.at.Time <= to {
-			return true
-		}
-	}
-	return false
-}
-
-// sendHidden reports whether requests may be hidden in a gap after from and not after to.
-func (l *link) sendHidden(from, to pcap.Timestamp) bool {
-	return slices.ContainsFunc(l.gaps, func(g gap) bool { return g.hidden && g.fromClient && g.at.Time >= from && g.at.Time <= to })
-}
-
 // answerMayBeHidden reports whether an answer after sent may stand in a gap of the server's stream.
 func (l *link) answerMayBeHidden(sent pcap.Timestamp) bool {
-	for _, g := range l.gaps {
-		if !g.fromClient && g.at.Time >= sent {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.gaps, func(g gap) bool { return !g.fromClient && g.at.Time >= sent })
 }
 
 func (l *link) named(o *kafka.ClientNamed) {

@@ -7,14 +7,31 @@ import (
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// neighbours finds the batches of a partition by the sequences at their ends, and when their producers were at work.
+// neighbours finds the batches of a partition by the sequences at their ends, and when their producers and clients were at work.
 type neighbours struct {
 	byFirst, byLast map[sequenceAt][]*batch
-	uses            map[int64]*used // by producer id
+	producers       uses[int64]
+	clients         uses[client]
+	links           uses[*link]
 }
 
-// used is when the oldest and the newest batch of a producer were first sent.
-type used struct{ oldest, newest pcap.Timestamp }
+// uses is when the oldest and the newest batch of each producer, client or connection were first sent.
+type uses[K comparable] map[K]*[2]pcap.Timestamp
+
+// add takes in a batch. Batches come in the order of their first sends.
+func (u uses[K]) add(key K, at pcap.Timestamp) {
+	if times := u[key]; times != nil {
+		times[1] = at
+		return
+	}
+	u[key] = &[2]pcap.Timestamp{at, at}
+}
+
+// overlap reports whether new batches came from the one when the other was in use already.
+func (u uses[K]) overlap(one, other K) bool {
+	a, b := u[one], u[other]
+	return a != nil && b != nil && a[1] > b[0]
+}
 
 // sequenceAt is a sequence of a producer epoch.
 type sequenceAt struct {
@@ -25,19 +42,20 @@ type sequenceAt struct {
 // adjacent indexes the batches that were sent. Few judgements need it.
 func (p *partition) adjacent() *neighbours {
 	if p.neighbours == nil {
-		n := &neighbours{map[sequenceAt][]*batch{}, map[sequenceAt][]*batch{}, map[int64]*used{}}
+		n := &neighbours{map[sequenceAt][]*batch{}, map[sequenceAt][]*batch{}, uses[int64]{}, uses[client]{}, uses[*link]{}}
 		for _, b := range p.batches {
-			if b.idempotent() && len(b.sends) > 0 {
+			if len(b.sends) == 0 {
+				continue
+			}
+			cl, _ := b.client()
+			n.clients.add(cl, b.first.Time)
+			n.links.add(b.sends[0].link, b.first.Time)
+			if b.idempotent() {
 				own := producerEpoch{b.id.producer, b.id.epoch}
 				first, last := sequenceAt{own, b.id.base}, sequenceAt{own, b.id.last}
 				n.byFirst[first] = append(n.byFirst[first], b)
 				n.byLast[last] = append(n.byLast[last], b)
-				u := n.uses[b.id.producer]
-				if u == nil {
-					u = &used{oldest: b.first.Time}
-					n.uses[b.id.producer] = u
-				}
-				u.newest = b.first.Time // batches are in the order of their first sends
+				n.producers.add(b.id.producer, b.first.Time)
 			}
 		}
 		p.neighbours = n

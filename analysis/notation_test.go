@@ -34,7 +34,7 @@ import (
 //	       unread the answer could not be read
 //	CONN ack                              the client's TCP acknowledges the oldest unacked answer
 //	CONN stray T/P RESULT                 an answer whose request was not seen
-//	CONN fetch T/P [hw=N] [follower=N] [reader=unknown] [committed] [aborted=ID@OFFSET] [err=N] [OFFSET=BATCH …]
+//	CONN fetch T/P [hw=N] [follower=N] [reader=unknown] [shared] [committed] [aborted=ID@OFFSET] [err=N] [OFFSET=BATCH …]
 //	CONN rst | fin | replaced | evicted | stale          the connection ends; at the end of a history the rest ends with the capture
 //	CONN gap client|server [inside]       bytes of that side are missing; inside: no whole message can be
 //	CONN leader T/P ID EPOCH              Metadata names a leader (-1 unknown)

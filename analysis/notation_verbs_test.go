@@ -34,6 +34,8 @@ func (s *script) fetch(c *conn, words []string) error {
 		switch {
 		case w == "committed":
 			f.ReadCommitted = true
+		case w == "shared":
+			f.Shared = true
 		case w == "reader=unknown":
 			f.ReplicaID = -2
 		case !option:

@@ -40,12 +40,13 @@ type partition struct {
 	changes     []rise // see rises
 	risesKnown  bool
 	timestamps  timestampType
-	placed      map[int64]*batch // see take
-	delays      []delay          // see findDelays
-	chains      *chains          // nil for internal topics
-	groups      []group          // what was found
-	kept        []*batch         // what must not be dropped
-	counts      Counts           // of what is no finding
+	placed      map[int64]*batch       // see take
+	delays      []delay                // see findDelays
+	chains      *chains                // nil for internal topics
+	news        map[producerEpoch]bool // see takesNew
+	groups      []group                // what was found
+	kept        []*batch               // what must not be dropped
+	counts      Counts                 // of what is no finding
 }
 
 // timestampType is the topic's message.timestamp.type as far as the traffic shows it.
@@ -280,9 +281,22 @@ func (p *partition) timestampType() timestampType {
 		if a.LogAppendTime < 0 {
 			return createTime
 		}
-		if a.LogAppendTime != s.sent.Batch.MaxTimestamp {
+		if answers == timestampUnknown && !datedAs(s.sent.Batch, a.LogAppendTime) {
 			answers = logAppendTime
 		}
 	}
 	return answers
+}
+
+// datedAs reports whether a time may be the largest timestamp of a batch as it is stored: that of the header, which some clients leave empty,
+// or of the records, by which brokers put it right.
+func datedAs(b *kafka.Batch, time int64) bool {
+	if b.MaxTimestamp == time || b.MaxTimestamp < 0 && len(b.Records) == 0 {
+		return true
+	}
+	largest := int64(-1)
+	for _, r := range b.Records {
+		largest = max(largest, r.Timestamp)
+	}
+	return largest == time
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"net/netip"
 	"slices"
 	"sort"
 
@@ -17,19 +18,56 @@ func (b *batch) refusalCertain() bool {
 		// Without sequences nothing tells what came before. A late start alone is no reason to suspect a hidden send.
 		return !b.p.j.gapOf(b, 0, b.lastSent()) || !b.p.j.gapOf(b, b.previousOK(), b.lastSent())
 	}
-	since := b.first.Time
-	run := b
-	for steps := 0; run.id.base != 0; steps++ {
-		run = run.predecessor()
-		if run == nil || steps > len(b.p.batches) { // hostile sequences can run in a ring
+	since, run := b.first.Time, b
+	for range maxLookBack {
+		at := run.anchor()
+		if at.batch == nil {
 			return false
 		}
-		since = min(since, run.first.Time)
-		if run.answeredOK(b.lastSent()) {
+		since = min(since, at.since)
+		if at.batch.id.base == 0 || at.batch.answeredOK(b.lastSent()) {
+			return !b.p.j.gapOf(b, since, b.lastSent())
+		}
+		run = at.batch
+	}
+	return false
+}
+
+// anchor is where a run of sequences is known to begin.
+type anchor struct {
+	batch *batch         // nil: the run breaks off
+	since pcap.Timestamp // when the first batch of the run was first sent
+}
+
+// anchor goes back from b by sequence to a batch that a leader took, or to the start of the epoch. What is found is kept for each
+// batch on the way.
+func (b *batch) anchor() anchor {
+	var way []*batch
+	var at anchor
+	for run := b; ; {
+		if w := run.known(); w.anchorKnown {
+			at = w.anchor
+			break
+		}
+		way = append(way, run)
+		if run.id.base == 0 {
+			at = anchor{run, run.first.Time}
+			break
+		}
+		if run = run.predecessor(); run == nil {
+			break
+		}
+		if len(run.views) > 0 || run.named() || run.acknowledgedSomewhere() {
+			at = anchor{run, run.first.Time}
 			break
 		}
 	}
-	return !b.p.j.gapOf(b, since, b.lastSent())
+	for _, run := range slices.Backward(way) {
+		at.since = min(at.since, run.first.Time)
+		w := run.known()
+		w.anchor, w.anchorKnown = at, true
+	}
+	return at
 }
 
 // answeredOK reports whether an OK for the batch was seen by t.
@@ -57,16 +95,52 @@ func (b *batch) previousOK() pcap.Timestamp {
 // maxLookBack is more batches than one client has in flight on a partition.
 const maxLookBack = 1000
 
-// findGaps sorts the connections with gaps by their clients.
+// unseen is when messages may have passed in gaps of the capture, in order of time.
+type unseen struct {
+	messages []pcap.Timestamp // of either side
+	requests []pcap.Timestamp
+}
+
+// findGaps sorts the gaps by the clients of their connections, and those of writers by their addresses.
 func (j *judgement) findGaps() {
-	j.gaps = map[client][]*link{}
+	j.gaps, j.writersGaps = map[client]unseen{}, map[netip.Addr][]pcap.Timestamp{}
 	for _, l := range j.c.gapped {
-		j.gaps[l.client()] = append(j.gaps[l.client()], l)
+		cl := l.client()
+		of, writes := j.gaps[cl], j.writersGaps[cl.addr]
+		for _, g := range l.gaps {
+			if !g.hidden {
+				continue
+			}
+			of.messages = append(of.messages, g.at.Time)
+			if g.fromClient {
+				of.requests = append(of.requests, g.at.Time)
+			}
+			if g.fromClient && l.writes {
+				writes = append(writes, g.at.Time)
+			}
+		}
+		j.gaps[cl] = of
+		if len(writes) > 0 {
+			j.writersGaps[cl.addr] = writes
+		}
+	}
+	for _, of := range j.gaps {
+		slices.Sort(of.messages)
+		slices.Sort(of.requests)
+	}
+	for _, writes := range j.writersGaps {
+		slices.Sort(writes)
 	}
 }
 
-// gapOf reports whether a stream of the batch's client has a gap within a time.
+// within reports whether one of sorted times is from one time to another.
+func within(times []pcap.Timestamp, from, to pcap.Timestamp) bool {
+	i, _ := slices.BinarySearch(times, from)
+	return i < len(times) && times[i] <= to
+}
+
+// gapOf reports whether a stream of the batch's client, or one of its host that no request names, has a gap within a time.
 func (j *judgement) gapOf(b *batch, since, until pcap.Timestamp) bool {
 	cl, _ := b.client()
-	return slices.ContainsFunc(j.gaps[cl], func(l *link) bool { return l.gapBetween(since, until) })
+	return within(j.gaps[cl].messages, since, until) || within(j.gaps[client{addr: cl.addr}].messages, since, until)
 }

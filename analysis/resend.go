@@ -131,7 +131,7 @@ func resendCause(f, l *batch) Cause {
 			return NewProducerID
 		}
 	case !f.idempotent() && !l.idempotent():
-		if sameClient(f, l) && f.givenUpAt(l.first.Time) {
+		if sameClient(f, l) && f.givenUpAt(l.first.Time) && !f.goesOnBeside(l) {
 			return BlindRetry
 		}
 	}
@@ -144,12 +144,16 @@ func (b *batch) givenUpAt(t pcap.Timestamp) bool {
 	return len(b.sends) == 0 || b.failedBefore(t) || b.staleAt(t)
 }
 
-// goesOnBeside reports whether f's producer wrote new batches to the partition when l's was in use already: a client that takes another
-// producer id uses the old one for retries alone from then on, so these are two producers that are called alike.
+// goesOnBeside reports whether new batches came to the partition from f's producer when l's was in use already: a client that takes another
+// producer id uses the old one for retries alone from then on, so these are two producers that are called alike. Without ids two connections
+// to one server tell them apart: a client sends over one.
 func (b *batch) goesOnBeside(l *batch) bool {
-	uses := b.p.adjacent().uses
-	old, later := uses[b.id.producer], uses[l.id.producer]
-	return old != nil && later != nil && old.newest > later.oldest
+	at := b.p.adjacent()
+	if b.idempotent() {
+		return at.producers.overlap(b.id.producer, l.id.producer)
+	}
+	x, y := b.sends[0].link, l.sends[0].link
+	return x != y && x.Server == y.Server && at.links.overlap(x, y)
 }
 
 // preferred reports whether n is the better first copy: of the latest epoch, behind the previous pick, of the lowest sequence.

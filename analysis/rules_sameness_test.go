@@ -204,6 +204,13 @@ func TestSamenessRules(t *testing.T) {
 			counts:  `appended 1`,
 		},
 		{
+			name:    "S8 twin: a member of a share group that commits offsets does so of another topic",
+			history: `p1 > t/0 -:a; p1 rst; p1' > t/0 -:a; p1' < =11; r1 fetch #5/0 shared 10=-:b 11=-:b; r1 commits t/0 12`,
+			want: `possible blind-retry t/0 ?>11
+				confirmed blind-retry #5/0 10>11`,
+			counts: `appended 1`,
+		},
+		{
 			name:    "S8 twin: a client that commits under two names ties nothing",
 			history: `p1 > t/0 -:a; p1 < =10; p1 > u/0 -:a; p1 < =10; r1 fetch #5/0 hw=12 10=-:b 11=-:c; r1 commits t/0 12; r1 commits u/0 12`,
 			counts:  `appended 2`,

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -82,11 +83,13 @@ func (c *capture) lose() {
 	c.connect()
 }
 
-// scaleHistories are the shapes in which a history may grow. Each gives what its findings must add up to, in records.
-var scaleHistories = []struct {
+// scaleHistory is a shape in which a history may grow. It gives what its findings must add up to, in records.
+type scaleHistory struct {
 	name  string
 	build func(c *capture, n int) (records int)
-}{
+}
+
+var scaleHistories = []scaleHistory{
 	{"all answered", func(c *capture, n int) int {
 		for i := range n {
 			c.answer(c.send(0, c.batch(7, 0, int32(i), 0)), 0, int64(i))
@@ -330,7 +333,7 @@ var scaleHistories = []struct {
 const scaleSize = 2000
 
 func TestScale(t *testing.T) {
-	for _, h := range scaleHistories {
+	for _, h := range slices.Concat(scaleHistories, scaleOfTrouble) {
 		t.Run(h.name, func(t *testing.T) {
 			c := newCapture()
 			want := h.build(c, scaleSize)
@@ -347,7 +350,7 @@ func TestScale(t *testing.T) {
 }
 
 func BenchmarkScale(b *testing.B) {
-	for _, h := range scaleHistories {
+	for _, h := range slices.Concat(scaleHistories, scaleOfTrouble) {
 		b.Run(h.name, func(b *testing.B) {
 			c := newCapture()
 			h.build(c, 20000)

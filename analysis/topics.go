@@ -300,12 +300,13 @@ func (t *topics) useOf(cl client) *use {
 	return u
 }
 
-func (t *topics) fetched(cl client, topic kafka.Topic) {
-	if topic.Name != "" || t.names[topic.ID] != "" {
+// fetched notes what a client reads. Members of a share group commit no offsets.
+func (t *topics) fetched(cl client, o *kafka.PartitionFetched) {
+	if o.Topic.Name != "" || t.names[o.Topic.ID] != "" || o.Shared {
 		return
 	}
 	if u := t.useOf(cl); u != nil && len(u.ids) < maxTiedTopics {
-		u.ids[topic.ID] = true
+		u.ids[o.Topic.ID] = true
 	}
 }
 

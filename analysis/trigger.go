@@ -8,16 +8,38 @@ import (
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
+// maxEpochsPassed bounds how many epochs on from the first one the event is looked for that forced a producer out of that, and from how many
+// later ones on, at which its records come again, it is looked for anew. Clients pass over few.
+const maxEpochsPassed = 64
+
+// departures are the bumps out of one epoch for which a trigger was looked for.
+type departures struct {
+	count int
+	last  *Trigger
+}
+
+// triggerOnce looks for what forced a producer out of an epoch before a time. That is one event, however many later epochs there are.
+func (j *judgement) triggerOnce(k bumpKey, at pcap.Timestamp) *Trigger {
+	key := bumpKey{cluster: k.cluster, from: k.from}
+	d := j.departures[key]
+	if d.count < maxEpochsPassed {
+		d = departures{d.count + 1, j.trigger(k.cluster, k.from, k.to, at)}
+		j.departures[key] = d
+	}
+	return d.last
+}
+
 // trigger looks for the event that forced a producer from one identity to another before a time (VERDICTS section 4): the
 // earliest error that is not retriable after which nothing newly sent under the old epoch was answered OK; else a batch
 // that was never answered nor sent again; else one that was not sent again after an error; else a lost connection.
-func (j *judgement) trigger(cluster string, from, to identity, at pcap.Timestamp) *Trigger {
-	last := to.epoch
-	if to.producer != from.producer {
-		last = j.c.producers.get(cluster, from.producer).top + 1
-	}
+func (j *judgement) trigger(cluster string, from, to producerEpoch, at pcap.Timestamp) *Trigger {
 	var old []*send
-	for e := from.epoch; e < last && e >= 0; e++ {
+	epochs := j.epochsOf(from.producer)
+	first, _ := slices.BinarySearch(epochs, from.epoch)
+	for _, e := range epochs[first:min(len(epochs), first+maxEpochsPassed)] {
+		if e >= to.epoch && from.producer == to.producer {
+			break
+		}
 		for _, s := range j.sendsOf(cluster, producerEpoch{from.producer, e}) {
 			if s.sent.At.Time <= at {
 				old = append(old, s)
@@ -47,6 +69,7 @@ func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
 	newOK := map[int16]pcap.Timestamp{} // by epoch: when the last new batch that was answered OK was sent
 	ok := map[sentBatch]pcap.Timestamp{}
 	seen := map[sentBatch]bool{}
+	parts := partsOf(old)
 	for _, s := range old {
 		key := s.sentBatch()
 		retry := seen[key]
@@ -59,7 +82,7 @@ func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
 			if !retry {
 				newOK[key.epoch] = s.sent.At.Time
 			}
-		case s.refusedForGood(old):
+		case s.refusedForGood(parts):
 			errors = append(errors, s)
 		}
 	}
@@ -79,25 +102,58 @@ func (s *send) sentBatch() sentBatch {
 
 // refusedForGood reports whether the send was answered with an error after which no client sends the batch again as it is. One that is too
 // large may come again in parts.
-func (s *send) refusedForGood(old []*send) bool {
+func (s *send) refusedForGood(parts map[partAt]*send) bool {
 	code := s.reply().ErrorCode
 	if code != errMessageTooLarge {
 		return code != 0 && !retriable[code]
 	}
-	return !slices.ContainsFunc(old, func(o *send) bool { return o.order > s.order && o.isPartOf(s) })
+	first, last := parts[s.firstPart()], parts[s.lastPart()]
+	return !(first.isPartOf(s) || last.isPartOf(s))
 }
 
-// isPartOf reports whether a send has some of the sequences of another one, and no others.
+// partAt is what a batch has in common with its first part, or with its last one.
+type partAt struct {
+	topic     kafka.Topic
+	partition int32
+	sequenceAt
+	last bool
+}
+
+func (s *send) firstPart() partAt {
+	b := s.sent.Batch
+	return partAt{s.sent.Topic, s.sent.Partition, sequenceAt{producerEpoch{b.ProducerID, b.ProducerEpoch}, b.BaseSequence}, false}
+}
+
+func (s *send) lastPart() partAt {
+	at := s.firstPart()
+	at.sequence, at.last = s.sent.Batch.LastSequence(), true
+	return at
+}
+
+// partsOf finds the latest sends by their ends, where some were too large.
+func partsOf(old []*send) map[partAt]*send {
+	parts := map[partAt]*send{}
+	if slices.ContainsFunc(old, func(s *send) bool { a := s.reply(); return a != nil && a.ErrorCode == errMessageTooLarge }) {
+		for _, s := range old {
+			parts[s.firstPart()], parts[s.lastPart()] = s, s
+		}
+	}
+	return parts
+}
+
+// isPartOf reports whether a send came after another one and has some of its sequences and no others. Both are of one producer epoch.
 func (s *send) isPartOf(whole *send) bool {
+	if s == nil || s.order <= whole.order {
+		return false
+	}
 	a, b := identityOf(s.sent.Batch), identityOf(whole.sent.Batch)
-	return s.sent.Topic == whole.sent.Topic && s.sent.Partition == whole.sent.Partition && a.producer == b.producer && a.epoch == b.epoch &&
-		a != b && kafka.SequenceDistance(b.base, a.base) >= 0 && kafka.SequenceDistance(a.last, b.last) >= 0
+	return a != b && kafka.SequenceDistance(b.base, a.base) >= 0 && kafka.SequenceDistance(a.last, b.last) >= 0
 }
 
 // expiryTrigger finds a batch that was left unanswered and whose records never came again: it expired in the client.
 func (j *judgement) expiryTrigger(old []*send) *Trigger {
 	for _, s := range old {
-		if s.sent.Acks == 0 || s.reply() != nil || s.unread || len(s.sent.Batch.Records) == 0 || j.cameAgain(s) {
+		if s.sent.Acks == 0 || s.mayBeAnswered() || len(s.sent.Batch.Records) == 0 || j.cameAgain(s) {
 			continue
 		}
 		return &Trigger{Kind: TriggerNoAnswer, Topic: s.sent.Topic, Partition: s.sent.Partition, At: position(&s.sent.Seen)}
@@ -107,7 +163,7 @@ func (j *judgement) expiryTrigger(old []*send) *Trigger {
 
 // givenUpTrigger finds a batch that expired between retries: the client went on with new records under the new identity, and never sent
 // the batch again after an error that it retries.
-func (j *judgement) givenUpTrigger(old []*send, to identity, at pcap.Timestamp) *Trigger {
+func (j *judgement) givenUpTrigger(old []*send, to producerEpoch, at pcap.Timestamp) *Trigger {
 	for _, s := range old {
 		a := s.reply()
 		if a != nil && a.At.Time <= at && retriable[a.ErrorCode] && len(s.sent.Batch.Records) > 0 && !j.cameAgain(s) && j.partitionOf(s).takesNew(to) {
@@ -137,16 +193,18 @@ func (j *judgement) partitionOf(s *send) *partition {
 }
 
 // takesNew reports whether records that are no later copies were sent to the partition under an identity.
-func (p *partition) takesNew(id identity) bool {
-	if p.chains == nil {
-		return false
+func (p *partition) takesNew(id producerEpoch) bool {
+	if p.news == nil && p.chains != nil {
+		p.news = map[producerEpoch]bool{}
+		for _, b := range p.batches {
+			own := producerEpoch{b.id.producer, b.id.epoch}
+			p.news[own] = p.news[own] || len(b.sends) > 0 && slices.ContainsFunc(b.records, func(r kafka.Record) bool {
+				n := p.chains.lookup(entry{b, r.Delta})
+				return n == nil || n.prev == nil
+			})
+		}
 	}
-	return slices.ContainsFunc(p.batches, func(b *batch) bool {
-		return b.id.producer == id.producer && b.id.epoch == id.epoch && len(b.sends) > 0 && slices.ContainsFunc(b.records, func(r kafka.Record) bool {
-			n := p.chains.lookup(entry{b, r.Delta})
-			return n == nil || n.prev == nil
-		})
-	})
+	return p.news[id]
 }
 
 // lossTrigger finds the last connection that ended with a request of the old identity unanswered.

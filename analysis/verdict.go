@@ -264,11 +264,12 @@ func (d *duplicate) addDoubts() {
 	}
 }
 
+// answerMayBeHidden reports whether a send of the batch may have an answer that cannot be read.
 func (b *batch) answerMayBeHidden() bool {
-	for _, s := range b.sends {
-		if s.reply() == nil && (s.unread || s.link.answerMayBeHidden(s.sent.At.Time)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.sends, func(s *send) bool { return s.reply() == nil && s.mayBeAnswered() })
+}
+
+// mayBeAnswered reports whether the send was answered, or may have been where the capture has a gap.
+func (s *send) mayBeAnswered() bool {
+	return s.reply() != nil || s.unread || s.link.answerMayBeHidden(s.sent.At.Time)
 }

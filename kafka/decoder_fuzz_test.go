@@ -54,6 +54,9 @@ func FuzzDecoder(f *testing.F) {
 	whole := bytesOf(conversation(f))
 	f.Add(whole)
 	f.Add(whole[40:])
+	for _, header := range []string{proxyVersion1, proxyVersion2} {
+		f.Add(bytesOf(append([]turn{{asks, []byte(header)}}, conversation(f)...)))
+	}
 	for key, exchange := range exchanges {
 		for _, version := range []int16{0, apis[key].newest} {
 			e := exchange(nil2(f), version)
@@ -196,6 +199,20 @@ func FuzzFetchAnswer(f *testing.F) {
 		return w.complete(), w.malformed(), w.seen
 	}, func(a any) (n int) {
 		for _, t := range a.(*kmsg.FetchResponse).Topics {
+			n += len(t.Partitions)
+		}
+		return n
+	})
+}
+
+func FuzzShareFetchAnswer(f *testing.F) {
+	fuzzWalk(f, keyShareFetch, true, func(version int16, body []byte, size int) (bool, bool, int) {
+		w := newShareFetchAnswer(version, body, size)
+		for w.next() {
+		}
+		return w.complete(), w.malformed(), w.seen
+	}, func(a any) (n int) {
+		for _, t := range a.(*kmsg.ShareFetchResponse).Topics {
 			n += len(t.Partitions)
 		}
 		return n

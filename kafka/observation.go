@@ -125,6 +125,7 @@ type PartitionFetched struct {
 	Topic            Topic
 	Partition        int32
 	ReplicaID        int32 // -1 a consumer, >= 0 a follower; -2 unknown (request not seen)
+	Shared           bool  // by a member of a share group
 	ReadCommitted    bool
 	FetchOffset      int64 // -1 unknown
 	ErrorCode        int16

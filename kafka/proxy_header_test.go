@@ -17,16 +17,16 @@ const (
 func TestProxyHeader(t *testing.T) {
 	for _, header := range []string{proxyVersion1, proxyVersion2} {
 		for n := range len(header) {
-			if have := proxyHeader([]byte(header[:n])); n > 0 && have <= n {
+			if have := reassembly.ProxyHeader([]byte(header[:n])); n > 0 && have <= n {
 				t.Errorf("%q: %d bytes of %d", header, have, n)
 			}
 		}
-		if have := proxyHeader([]byte(header + "\x00\x00\x00\x10")); have != len(header) {
+		if have := reassembly.ProxyHeader([]byte(header + "\x00\x00\x00\x10")); have != len(header) {
 			t.Errorf("%q: %d bytes, want %d", header, have, len(header))
 		}
 	}
 	for _, none := range []string{"\x00\x00\x00\x10", "PROXIMA", "PROXY " + strings.Repeat("x", 200), "\r\n\r\nGET"} {
-		if have := proxyHeader([]byte(none)); have != 0 {
+		if have := reassembly.ProxyHeader([]byte(none)); have != 0 {
 			t.Errorf("%.10q: %d bytes", none, have)
 		}
 	}

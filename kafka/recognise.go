@@ -240,3 +240,16 @@ func firstOf(chunks []chunk, otherwise pcap.Ref) pcap.Ref {
 	}
 	return otherwise
 }
+
+// skipProxyHeader takes a PROXY header from the front of a client's stream; false if more bytes tell whether there is one.
+func (w *window) skipProxyHeader() bool {
+	n := reassembly.ProxyHeader(w.buf)
+	if n > len(w.buf) {
+		return false
+	}
+	w.scan = n
+	w.drop(0)
+	w.scan = 0
+	w.gone -= int64(n) // it is no part of what is lost
+	return true
+}

@@ -70,7 +70,7 @@ func (c *conn) readShareFetchAnswer(m *message, p *pending) reading {
 		topic := c.d.topic(&w.topicWalk)
 		o := &PartitionFetched{
 			Seen: m.seen(c), Request: p.request(), CorrelationID: p.CorrelationID, Topic: topic, Partition: w.partition,
-			ReplicaID: -1, FetchOffset: -1, ErrorCode: w.errorCode, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1,
+			ReplicaID: -1, Shared: true, FetchOffset: -1, ErrorCode: w.errorCode, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1,
 		}
 		c.d.emit(o)
 		if w.records != nil {

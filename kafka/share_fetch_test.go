@@ -35,7 +35,7 @@ func shareFetchExchange(t *testing.T, _ int16) exchange {
 	where := Topic{ID: testTopicID}
 	fetched := func(partition int32, code int16) *PartitionFetched {
 		return &PartitionFetched{
-			CorrelationID: 7, Topic: where, Partition: partition, ReplicaID: -1, FetchOffset: -1, ErrorCode: code,
+			CorrelationID: 7, Topic: where, Partition: partition, ReplicaID: -1, Shared: true, FetchOffset: -1, ErrorCode: code,
 			HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1,
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 // tlsTrace follows the records of TLS in one direction (RFC 8446, section 5.1).
 type tlsTrace struct {
+	front reassembly.StreamOffset // of the first record, behind a PROXY header
 	next  reassembly.StreamOffset // where a record must begin
 	known bool
 }
@@ -35,9 +36,15 @@ func tlsRecord(data []byte) int {
 // sees reports whether the bytes of an event show that the direction carries TLS: a hello at its very beginning, or a
 // record that ends where another begins or where the event ends.
 func (t *tlsTrace) sees(e *reassembly.Event, sure bool) bool {
-	if n := tlsRecord(e.Data); n > 0 && sure && e.Offset == 0 && e.Data[0] == tlsHandshake {
-		return len(e.Data) > tlsHeaderSize && (e.Data[tlsHeaderSize] == 1 || e.Data[tlsHeaderSize] == 2)
-	} else if n > 0 && !t.known {
+	if sure && e.Offset == 0 {
+		t.front = reassembly.StreamOffset(reassembly.ProxyHeader(e.Data))
+	}
+	if at := int64(t.front - e.Offset); sure && at >= 0 && at < int64(len(e.Data)) {
+		if data := e.Data[at:]; tlsRecord(data) > 0 && data[0] == tlsHandshake {
+			return len(data) > tlsHeaderSize && (data[tlsHeaderSize] == 1 || data[tlsHeaderSize] == 2)
+		}
+	}
+	if n := tlsRecord(e.Data); n > 0 && !t.known {
 		t.next, t.known = e.Offset+reassembly.StreamOffset(n), true
 		if n == len(e.Data) {
 			return true

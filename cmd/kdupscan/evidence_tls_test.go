@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"io"
 	"math/big"
 	"net"
@@ -26,6 +27,7 @@ import (
 
 // tlsTwin tells the TCP connections of plain packets again, over TLS.
 type tlsTwin struct {
+	front  string // a PROXY header in front of each connection
 	server *tls.Config
 	keyLog bytes.Buffer
 	conns  map[string]*twinConn // by the two ends, the client's first
@@ -125,6 +127,9 @@ func (w *tlsTwin) connect(t *testing.T, from, to string, at time.Time) {
 	n := uint32(len(w.order) + 1)
 	c.wire.ISN = [2]uint32{n * 0x9e3779b1, n * 0x85ebca6b}
 	c.wire.Handshake()
+	if w.front != "" {
+		c.wire.Client([]byte(w.front))
+	}
 	a, b := net.Pipe()
 	c.client = tls.Client(side{a, c.wire.Client}, &tls.Config{InsecureSkipVerify: true, KeyLogWriter: &w.keyLog})
 	c.server = tls.Server(side{b, c.wire.Server}, w.server)
@@ -140,18 +145,43 @@ func (w *tlsTwin) connect(t *testing.T, from, to string, at time.Time) {
 	w.order = append(w.order, c.wire)
 }
 
-// TestEvidenceOfTLS: the evidence of an incident over TLS holds what it takes to read it, and redacted it holds plain messages.
-func TestEvidenceOfTLS(t *testing.T) {
+// twinOf tells a story over TLS.
+func twinOf(t *testing.T, story, front string) *tlsTwin {
+	t.Helper()
 	s := kafkatest.NewScenario(kafkatest.Start)
 	for _, c := range kafkatest.Scenarios() {
-		if c.Name == "bump-after-45-elsewhere" {
+		if c.Name == story {
 			c.Tell(s)
 		}
 	}
 	twin := newTLSTwin(t)
+	twin.front = front
 	for _, p := range s.Packets() {
 		twin.packet(t, p)
 	}
+	return twin
+}
+
+// TestTLSBehindProxyHeader: a load balancer tells in front of TLS whose a connection is. With keys it is read, and without them it is TLS.
+func TestTLSBehindProxyHeader(t *testing.T) {
+	twin := twinOf(t, "bump-after-45-elsewhere", "PROXY TCP4 198.51.100.7 192.0.2.1 51234 9092\r\n")
+	packets := pcaptest.Interleave(twin.order...)
+	for _, keys := range [][]byte{nil, twin.keyLog.Bytes()} {
+		status, out, _ := runScan(nil, "--output", "json", pcapngOf(t, packets, keys, nil))
+		var s summary
+		if err := json.Unmarshal([]byte(out), &s); err != nil {
+			t.Fatal(err)
+		}
+		n := s.Coverage.Connections
+		if keys == nil && (status != 3 || n.TLS != n.Total) || keys != nil && (status != 1 || n.Kafka != n.Total) {
+			t.Errorf("%d bytes of keys: status %d, connections %+v", len(keys), status, n)
+		}
+	}
+}
+
+// TestEvidenceOfTLS: the evidence of an incident over TLS holds what it takes to read it, and redacted it holds plain messages.
+func TestEvidenceOfTLS(t *testing.T) {
+	twin := twinOf(t, "bump-after-45-elsewhere", "")
 	packets := pcaptest.Interleave(twin.order...)
 	keys := filepath.Join(t.TempDir(), "keys.log")
 	if err := os.WriteFile(keys, twin.keyLog.Bytes(), 0o600); err != nil {

@@ -178,6 +178,7 @@ func (c *conn) unlock() bool {
 	for i, dir := range [2]reassembly.Direction{c.hello.clientDir, c.hello.clientDir.Other()} {
 		c.halves[dir] = half{c: c, dir: dir, keys: chains[i], tries: maxTries, initial: chains[i].suite.tls13}
 	}
+	c.halves[c.g.dir].skip = int64(c.g.front)
 	if client := &c.halves[c.hello.clientDir]; c.hello.client.early && client.keys.suite.tls13 {
 		client.early = c.earlyData(client.keys.suite)
 	}

@@ -15,6 +15,7 @@ type guard struct {
 	tls    *conn
 	held   []reassembly.Event // before it is known; at most the first bytes of a hello
 	first  []byte             // the first bytes of the direction that spoke first
+	front  int                // of them, a PROXY header
 	dir    reassembly.Direction
 }
 
@@ -31,8 +32,7 @@ func (g *guard) recognise(d *Decrypter, e *reassembly.Event) {
 	switch {
 	case e.Kind == reassembly.Data && (len(g.first) == 0 || e.Dir == g.dir):
 		g.dir = e.Dir
-		g.first = append(g.first, e.Data[:min(len(e.Data), headerSize+1-len(g.first))]...)
-		switch beginsWithHello(g.first) {
+		switch g.look(e.Data) {
 		case isHello:
 			g.begin(d, e)
 			return
@@ -54,6 +54,26 @@ func (g *guard) recognise(d *Decrypter, e *reassembly.Event) {
 	kept := *e
 	kept.Data = bytes.Clone(e.Data)
 	g.held = append(g.held, kept)
+}
+
+// maxFront is more than the addresses of a PROXY header and what is told beside them.
+const maxFront = 1 << 10
+
+// look adds to the first bytes of the connection and says what they are.
+func (g *guard) look(data []byte) hello {
+	if len(g.first) > 0 {
+		data = append(g.first, data...)
+	}
+	what := perhapsHello
+	if g.front = reassembly.ProxyHeader(data); g.front > maxFront {
+		return noHello
+	} else if g.front <= len(data) {
+		what = beginsWithHello(data[g.front:])
+	}
+	if what == perhapsHello {
+		g.first = bytes.Clone(data)
+	}
+	return what
 }
 
 // maxUndecided bounds the events that wait for the sixth byte of a connection.
@@ -87,6 +107,7 @@ func (g *guard) begin(d *Decrypter, e *reassembly.Event) {
 	held := g.held
 	g.held, g.first = nil, nil
 	g.tls = newConn(d, g, e.Conn)
+	g.tls.hello.prologues[g.dir].skip = g.front
 	for i := range held {
 		d.Handle(&held[i]) // what the first bytes show may already let it pass
 	}

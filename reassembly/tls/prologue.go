@@ -3,6 +3,7 @@ package tls
 // prologue reads the beginning of one direction, which is not encrypted, for the hello and for the first record behind a
 // ChangeCipherSpec. Its buffers stay within what the connection holds.
 type prologue struct {
+	skip     int    // bytes in front that are no TLS
 	raw      []byte // of the stream, from the first record that is not read yet
 	messages []byte // of the handshake, from the first message that is not read yet
 	tls13    bool   // a ChangeCipherSpec means nothing
@@ -19,7 +20,9 @@ func (p *prologue) take(data []byte, each func(kind byte, body []byte) bool) {
 	if p.broken || p.sealed != nil {
 		return
 	}
-	p.raw = append(p.raw, data...)
+	front := min(p.skip, len(data))
+	p.skip -= front
+	p.raw = append(p.raw, data[front:]...)
 	for {
 		h, ok := headerOf(p.raw)
 		if !ok {

@@ -1,4 +1,4 @@
-package kafka
+package reassembly
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ const (
 	proxyHeader2Fixed  = 16
 )
 
-// proxyHeader returns how many bytes at the front of a stream are a PROXY header, or more than there are if that is not yet known.
-func proxyHeader(data []byte) int {
+// ProxyHeader returns how many bytes at the front of a stream are a PROXY header, or more than there are if that is not yet known.
+func ProxyHeader(data []byte) int {
 	switch {
 	case begins(data, proxyHeader1):
 		if end := bytes.Index(data[:min(len(data), proxyHeader1Length)], []byte("\r\n")); end >= 0 {
@@ -30,19 +30,6 @@ func proxyHeader(data []byte) int {
 		return proxyHeader2Fixed + int(binary.BigEndian.Uint16(data[proxyHeader2Fixed-2:]))
 	}
 	return 0
-}
-
-// skipProxyHeader takes a PROXY header from the front of a client's stream; false if more bytes tell whether there is one.
-func (w *window) skipProxyHeader() bool {
-	n := proxyHeader(w.buf)
-	if n > len(w.buf) {
-		return false
-	}
-	w.scan = n
-	w.drop(0)
-	w.scan = 0
-	w.gone -= int64(n) // it is no part of what is lost
-	return true
 }
 
 // begins reports whether data begins with a text, as far as both go.
