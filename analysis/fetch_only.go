@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -116,10 +117,23 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	return UnknownCause
 }
 
-// severalClients reports whether batches that may have failed and others came to the partition from several addresses.
+// severalClients reports whether batches that may have failed and others came to the partition from several addresses under one name.
 func (c *chains) severalClients() bool {
-	sends := c.p.sends
-	return c.index != nil && len(c.index.batches) > 0 && slices.ContainsFunc(sends, func(s *send) bool { return s.link.Client.Addr() != sends[0].link.Client.Addr() })
+	if c.index == nil || len(c.index.batches) == 0 {
+		return false
+	}
+	addresses := map[string]netip.Addr{}
+	var last *link
+	return slices.ContainsFunc(c.p.sends, func(s *send) bool {
+		if s.link == last {
+			return false
+		}
+		last = s.link
+		cl := last.client()
+		known, met := addresses[cl.id]
+		addresses[cl.id] = cl.addr
+		return cl.id != "" && met && known != cl.addr
+	})
 }
 
 // movedOn reports whether one of two batches had failed in the eyes of its client when the other was first sent from another address under
