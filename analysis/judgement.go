@@ -62,6 +62,7 @@ func (j *judgement) run() {
 	j.each(func(p *partition) {
 		p.build()
 		p.judge()
+		p.findBodies()
 		if j.also != nil {
 			j.also(p)
 		}

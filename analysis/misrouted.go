@@ -17,7 +17,7 @@ func (j *judgement) misrouted() []group {
 		return nil
 	}
 	for key, b := range j.bodies() {
-		if !again[key] {
+		if !again[key.fingerprint()] {
 			continue
 		}
 		if len(at[key]) == 1 {
@@ -50,15 +50,16 @@ type body struct {
 	crc uint32
 }
 
+func (b body) fingerprint() kafka.Fingerprint {
+	return mixed(uint64(b.crc), uint64(b.producer)<<31^uint64(uint32(b.base))^uint64(uint16(b.epoch))<<48)
+}
+
 // bodies returns the batches that can be misrouted, or be where one belongs.
 func (j *judgement) bodies() iter.Seq2[body, *batch] {
 	return func(yield func(body, *batch) bool) {
 		for _, p := range j.partitions {
-			if p.internal() {
-				continue
-			}
-			for _, b := range p.batches {
-				if b.idempotent() && !b.info.Control() && evidence(b.info) && len(b.sends) > 0 && !yield(body{b.id, b.info.CRC}, b) {
+			for key, b := range p.sentBodies() {
+				if !yield(key, b) {
 					return
 				}
 			}
@@ -66,22 +67,43 @@ func (j *judgement) bodies() iter.Seq2[body, *batch] {
 	}
 }
 
-// bodiesAgain returns the bodies that several batches may share.
-func (j *judgement) bodiesAgain() map[body]bool {
-	n := 0
-	for _, p := range j.partitions {
-		n += len(p.batches)
-	}
-	keys := func(yield func(body) bool) {
-		for key := range j.bodies() {
-			if !yield(key) {
+func (p *partition) sentBodies() iter.Seq2[body, *batch] {
+	return func(yield func(body, *batch) bool) {
+		if p.internal() {
+			return
+		}
+		for _, b := range p.batches {
+			if b.idempotent() && !b.info.Control() && evidence(b.info) && len(b.sends) > 0 && !yield(body{b.id, b.info.CRC}, b) {
 				return
 			}
 		}
 	}
-	return metAgain(n, keys, func(key body) kafka.Fingerprint {
-		return mixed(uint64(key.crc), uint64(key.producer)<<31^uint64(uint32(key.base))^uint64(uint16(key.epoch))<<48)
-	})
+}
+
+// findBodies keeps of each body what tells it from others, while the batches are in the cache.
+func (p *partition) findBodies() {
+	p.bodies = make([]kafka.Fingerprint, 0, len(p.batches))
+	for key := range p.sentBodies() {
+		p.bodies = append(p.bodies, key.fingerprint())
+	}
+}
+
+// bodiesAgain returns the bodies that several batches may share.
+func (j *judgement) bodiesAgain() map[kafka.Fingerprint]bool {
+	n := 0
+	for _, p := range j.partitions {
+		n += len(p.bodies)
+	}
+	keys := func(yield func(kafka.Fingerprint) bool) {
+		for _, p := range j.partitions {
+			for _, key := range p.bodies {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	}
+	return metAgain(n, keys, func(key kafka.Fingerprint) kafka.Fingerprint { return key })
 }
 
 // orderedPair names the partitions of a pair regardless of the order of its batches.

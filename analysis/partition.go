@@ -44,6 +44,7 @@ type partition struct {
 	delays      []delay                // see findDelays
 	chains      *chains                // nil for internal topics
 	news        map[producerEpoch]bool // see takesNew
+	bodies      []kafka.Fingerprint    // see findBodies
 	groups      []group                // what was found
 	kept        []*batch               // what must not be dropped
 	counts      Counts                 // of what is no finding
