@@ -201,19 +201,29 @@ func (b *batch) client() (client, bool) {
 	return b.sends[0].link.client(), true
 }
 
-// sameClient reports whether two batches come from one process, as far as address and client id tell: that of the client, or of a proxy that
-// passed both on.
+// sameClient reports whether two batches come from one process, as far as address and client id tell.
 func sameClient(a, b *batch) bool {
 	if len(a.sends) == 0 || len(b.sends) == 0 {
 		return false
 	}
 	x, y := a.sends[0], b.sends[0]
 	if len(x.legs) > 0 && len(y.legs) > 0 {
-		return x.link.client().same(y.link.client()) // a proxy is everybody's
+		return x.link.client().same(y.link.client())
 	}
-	return slices.ContainsFunc(x.all(), func(x *send) bool {
-		return slices.ContainsFunc(y.all(), func(y *send) bool { return x.link.client().same(y.link.client()) })
+	return slices.ContainsFunc(x.clients(), func(x client) bool {
+		return slices.ContainsFunc(y.clients(), x.same)
 	})
+}
+
+// clients returns whose send it may be: that of the client, or of a proxy with a name of its own. One that passes names on is everybody's.
+func (s *send) clients() []client {
+	all := []client{s.link.client()}
+	for _, leg := range s.legs {
+		if cl := leg.link.client(); cl.id != all[0].id || sameSegment(s, leg) {
+			all = append(all, cl)
+		}
+	}
+	return all
 }
 
 // same reports whether two names may be those of one process.

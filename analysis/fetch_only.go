@@ -138,7 +138,7 @@ func (c *chains) severalClients() bool {
 
 // movedOn reports whether one of two batches had failed in the eyes of its client when the other was first sent from another address under
 // that client's name: a process was started anew elsewhere with what it had not got rid of, or address translation gave it another address.
-// Two processes of one name are at work beside each other.
+// Two processes of one name are at work beside each other, and a proxy that passed on the one passes on other clients' too.
 func movedOn(f, l *batch) bool {
 	if before(l, f) {
 		f, l = l, f
@@ -146,7 +146,13 @@ func movedOn(f, l *batch) bool {
 	x, _ := f.client()
 	y, _ := l.client()
 	return x.addr != y.addr && x.id == y.id && x.id != "" && f.openAt(l.first.Time) && f.givenUpAt(l.first.Time) &&
-		!f.p.adjacent().clients.overlap(x, y)
+		!f.p.adjacent().clients.overlap(x, y) &&
+		!f.passedOnFrom(y.addr) && !l.passedOnFrom(x.addr)
+}
+
+// passedOnFrom reports whether a host passed the batch on.
+func (b *batch) passedOnFrom(host netip.Addr) bool {
+	return slices.ContainsFunc(b.sends[0].legs, func(leg *send) bool { return leg.link.Client.Addr() == host })
 }
 
 // unanswerable reports whether a send of the batch asked for no answer.

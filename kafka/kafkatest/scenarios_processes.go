@@ -85,6 +85,25 @@ var processCases = []Case{
 		},
 	},
 	{
+		Name:  "replicas-of-one-name",
+		About: "two replicas of one service write every row, one of them slowly once: both stay at work, so neither has taken over from the other",
+		Twin:  "process-moved-without-id",
+		Tell: func(s *Scenario) {
+			c := meet(s, "replica", 1, "librdkafka", "1.9.2", Leader{"rows", 0, 1, 0})
+			d := s.Dial(Dial{ClientID: "replica", Broker: 1, Client: netip.AddrFrom4([4]byte{198, 51, 100, 77})})
+			for i, v := range []string{"row 1", "row 2", "row 3"} {
+				b := s.batch("rows", 0, v)
+				p := c.Produce(7, allAcks, b)
+				if i == 1 {
+					s.Advance(time.Second)
+				}
+				send(d, 7, b, OK(int64(2*i+1)))
+				p.Answer(OK(int64(2 * i)))
+				s.Advance(retryAfter)
+			}
+		},
+	},
+	{
 		Name:  "retry-with-new-timestamps",
 		About: "a client that dates records when it encodes them: the retry after a lost answer has other timestamps",
 		Twin:  "same-payload-on-purpose",

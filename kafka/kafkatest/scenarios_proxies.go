@@ -47,6 +47,34 @@ var proxyCases = []Case{
 		Truth: blind("orders", 0, "confirmed", []int64{10, 11}),
 	},
 	{
+		Name:  "two-clients-of-one-proxy",
+		About: "two clients of one name write the same through one proxy; the first one meets 7 with an offset and gives up",
+		Twin:  "proxy-retries-itself",
+		Tell:  sharedProxy,
+	},
+	{
+		Name:  "behind-a-load-balancer",
+		About: "a load balancer tells in front of each connection whose it is; a batch without id is lost with its connection and comes again",
+		Twin:  "proxy",
+		Tell: func(s *Scenario) {
+			balancer := netip.AddrFrom4([4]byte{203, 0, 113, 9})
+			connect := func() *Conn {
+				c := s.Dial(Dial{ClientID: "client-a", Broker: 1, Client: balancer})
+				c.Write([]byte("PROXY TCP4 198.51.100.1 203.0.113.9 51234 9092\r\n"))
+				return c
+			}
+			c := connect()
+			send(c, 7, s.batch("sensors", 0, "16.0"), OK(54))
+			b := s.batch("sensors", 0, "16.5")
+			c.Produce(7, allAcks, b)
+			s.Advance(time.Second)
+			c.Reset()
+			s.Advance(retryAfter)
+			send(connect(), 7, b, OK(56))
+		},
+		Truth: blind("sensors", 0, "probable", []int64{55, 56}),
+	},
+	{
 		Name:  "recompressing-proxy",
 		About: "a proxy passes batches on with another codec",
 		Twin:  "proxy-retries-itself",
@@ -82,6 +110,30 @@ var proxyCases = []Case{
 		Twin:  "whole-send-repeated",
 		Tell:  shadow,
 	},
+}
+
+// sharedProxy has two clients of one name write the same through one proxy.
+func sharedProxy(s *Scenario) {
+	proxy := netip.AddrFrom4([4]byte{203, 0, 113, 1})
+	connect := func(client netip.Addr, correlation int32) (front, back *Conn) {
+		return s.Dial(Dial{ClientID: "client", Server: netip.AddrPortFrom(proxy, brokerPort), Client: client}),
+			s.Dial(Dial{ClientID: "client", Broker: 1, Client: proxy, CorrelationID: correlation})
+	}
+	pass := func(front, back *Conn, b Batch, a Answer) {
+		p, q := front.Produce(7, allAcks, b), back.Produce(7, allAcks, b)
+		s.Advance(latency)
+		q.Answer(a)
+		p.Answer(a)
+		s.Advance(retryAfter)
+	}
+	front, back := connect(netip.AddrFrom4([4]byte{198, 51, 100, 7}), 900)
+	other, behind := connect(netip.AddrFrom4([4]byte{198, 51, 100, 8}), 500)
+	b := s.batch("sensors", 0, "16.5")
+	pass(front, back, b, AppendedBut(RequestTimedOut, 55))
+	pass(other, behind, b, OK(56))
+	for i, value := range []string{"17.0", "17.5", "18.0"} {
+		pass(front, back, s.batch("sensors", 0, value), OK(int64(57+i)))
+	}
 }
 
 // renaming has a proxy pass on requests to a topic of another name.

@@ -62,6 +62,16 @@ var readerCases = []Case{
 		},
 	},
 	{
+		Name:  "fetch-only-three-epochs",
+		About: "the same content three times, under three epochs of one producer id: it is not distinctive",
+		Twin:  "fetch-only-bump",
+		Tell: func(s *Scenario) {
+			b := Batch{Topic: "orders", Records: s.Records("order 1", "order 2")}
+			c := meet(s, "reader-a", 1, "librdkafka", "2.6.1", Leader{"orders", 0, 1, 2})
+			read(c, 12, b.As(7, 0, 40).At(20, 2), b.As(7, 1, 0).At(22, 2), b.As(7, 2, 0).At(24, 2))
+		},
+	},
+	{
 		Name:  "fetch-only-fresh-sequences",
 		About: "the same content under fresh sequences of one epoch: the application meant it",
 		Twin:  "fetch-only-blind-retry",

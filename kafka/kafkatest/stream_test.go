@@ -1,6 +1,7 @@
 package kafkatest_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -98,6 +99,9 @@ func read(t *testing.T, packets []pcaptest.Packet) wire {
 				connection = to + ">" + from
 			}
 			rest := data[key]
+			if bytes.HasPrefix(rest, []byte("PROXY ")) {
+				_, rest, _ = bytes.Cut(rest, []byte("\r\n"))
+			}
 			for len(rest) >= 4 && len(rest) >= 4+int(binary.BigEndian.Uint32(rest)) {
 				n := 4 + int(binary.BigEndian.Uint32(rest))
 				if requests {
