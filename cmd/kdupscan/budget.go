@@ -18,7 +18,7 @@ type budget int64
 // history take twice its memory. Where much more than a history is in use, for very many connections, looking through it all
 // costs more than the memory, of which there is enough: plenty then.
 const (
-	garbage = 40
+	garbage = 30
 	plenty  = 100
 )
 
