@@ -116,8 +116,8 @@ var proxyCases = []Case{
 func sharedProxy(s *Scenario) {
 	proxy := netip.AddrFrom4([4]byte{203, 0, 113, 1})
 	connect := func(client netip.Addr, correlation int32) (front, back *Conn) {
-		return s.Dial(Dial{ClientID: "client", Server: netip.AddrPortFrom(proxy, brokerPort), Client: client}),
-			s.Dial(Dial{ClientID: "client", Broker: 1, Client: proxy, CorrelationID: correlation})
+		return s.Dial(Dial{ClientID: "gauge", Server: netip.AddrPortFrom(proxy, brokerPort), Client: client}),
+			s.Dial(Dial{ClientID: "gauge", Broker: 1, Client: proxy, CorrelationID: correlation})
 	}
 	pass := func(front, back *Conn, b Batch, a Answer) {
 		p, q := front.Produce(7, allAcks, b), back.Produce(7, allAcks, b)
