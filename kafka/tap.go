@@ -40,8 +40,8 @@ type RecordsField struct {
 	Size int // bytes on the wire; -1: null
 }
 
-// RecordsFields finds the records of all partitions of a Produce request, or of the answer to a Fetch or ShareFetch. body is what is there behind the
-// header, size its length on the wire. It returns false if what is there is malformed.
+// RecordsFields finds the records of all partitions of a Produce request, or of the answer to a Fetch or ShareFetch. body is what
+// is there behind the header, size its length on the wire. It returns false if what is there is malformed.
 func RecordsFields(key, version int16, body []byte, size int) ([]RecordsField, bool) {
 	var fields []RecordsField
 	add := func(at int, records []byte, total int) {
