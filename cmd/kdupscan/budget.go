@@ -1,9 +1,11 @@
 package main
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/reassembly"
@@ -22,18 +24,27 @@ const (
 	plenty  = 100
 )
 
-// apply makes the garbage collector keep to the budget. Until three sixteenths of it are in use there is nothing worth the work
-// of a collection; the first one sets the pace of the others.
-func (b budget) apply() {
+// apply makes the garbage collector keep to the budget until release is called. Until three sixteenths of it are in use there is
+// nothing worth the work of a collection; the first one sets the pace of the others.
+func (b budget) apply() (release func()) {
+	over := new(atomic.Bool)
 	debug.SetMemoryLimit(int64(b) / 16 * 3)
 	debug.SetGCPercent(-1)
-	b.afterCollection()
+	b.afterCollection(over)
+	return func() { // to what Go begins with; scans that run side by side, as tests do, end in any order
+		over.Store(true)
+		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetGCPercent(100)
+	}
 }
 
-// afterCollection sets the pace after the next collection, and each one that follows.
-func (b budget) afterCollection() {
+// afterCollection sets the pace after the next collection, and each one that follows until it is over.
+func (b budget) afterCollection(over *atomic.Bool) {
 	unused := new(any) // what the collection finds
 	runtime.AddCleanup(unused, func(b budget) {
+		if over.Load() {
+			return
+		}
 		percent := garbage
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		if metrics.Read(live); live[0].Value.Uint64() > uint64(b)/5 {
@@ -41,7 +52,7 @@ func (b budget) afterCollection() {
 		}
 		debug.SetMemoryLimit(int64(b))
 		debug.SetGCPercent(percent)
-		b.afterCollection()
+		b.afterCollection(over)
 	}, b)
 }
 

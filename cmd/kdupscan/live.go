@@ -119,7 +119,7 @@ func (o *liveOptions) live(cmd *cobra.Command) (err error) {
 	}
 	out.discard()
 
-	budget(o.memory).apply()
+	defer budget(o.memory).apply()()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once

@@ -118,7 +118,7 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	}
 	defer secrets.close()
 
-	budget(o.memory).apply()
+	defer budget(o.memory).apply()()
 	line := newProgress(stderr)
 	p := pipeline{
 		source: source, filter: o.filter, ports: o.ports, budget: budget(o.memory), previews: o.payloads, secrets: secrets, workers: int(o.workers),
