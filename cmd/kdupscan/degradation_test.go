@@ -127,6 +127,9 @@ func (n *tally) judge(t *testing.T, where string, truth kafkatest.Truth, text st
 var undecidable = map[string]bool{"fetch-only-third-time": true}
 
 func TestDegradation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of scans")
+	}
 	var rows []string
 	for _, d := range degradations() {
 		n := tally{found: map[string]int{}}
@@ -191,6 +194,9 @@ func TestLossShowsNothingFalse(t *testing.T) {
 // TestLossCostsOnlyItsOwn loses each packet of each story in turn. A finding may be missing only when the packet belongs to its
 // own evidence, or to what it rests on beside that: the acknowledged batches around an offset gap.
 func TestLossCostsOnlyItsOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("thousands of scans")
+	}
 	for _, c := range kafkatest.Scenarios() {
 		if len(c.Truth.Duplicates) == 0 {
 			continue

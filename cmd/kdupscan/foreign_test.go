@@ -79,8 +79,8 @@ func TestMutatedCaptures(t *testing.T) {
 			t.Fatal(err)
 		}
 		for seed := range rounds {
-			chance := rand.New(rand.NewPCG(uint64(seed), uint64(len(data))))
 			for name, mutate := range mutations {
+				chance := rand.New(rand.NewPCG(uint64(seed), uint64(len(data))))
 				status, out, errs := runScan(bytes.NewReader(mutate(slices.Clone(data), chance)), "--output", "json", "-")
 				switch {
 				case status == statusMisuse && strings.HasPrefix(errs, "kdupscan: "):
