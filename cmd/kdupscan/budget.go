@@ -16,19 +16,22 @@ import (
 // defaultMemory; what grows with the traffic is scaled from there.
 type budget int64
 
-// garbage is how much garbage may pile up before it is collected, in percent of what is in use: the usual 100 would let a full
-// history take twice its memory. Where much more than a history is in use, for very many connections, looking through it all
-// costs more than the memory, of which there is enough: plenty then.
-const (
-	garbage = 30
-	plenty  = 100
-)
+// pace is the size of the heap, in bytes, at which garbage is collected next, when so much of it is in use. Below a sixth of the
+// budget there is nothing worth the work of a collection; a full history with the garbage of a third of it is above that. Where
+// much more than a history is in use, for very many connections, looking through it all costs more than the memory, of which there
+// is enough: three quarters of the budget then.
+func (b budget) pace(live int64) int64 {
+	if live > int64(b)/5 {
+		return max(int64(b)/4*3, live+live/8)
+	}
+	return max(int64(b)/6, live+live*3/10)
+}
 
-// apply makes the garbage collector keep to the budget until release is called. Until three sixteenths of it are in use there is
-// nothing worth the work of a collection; the first one sets the pace of the others.
+// apply makes the garbage collector keep to the budget until release is called: the first collection, and from then on each one,
+// sets the pace.
 func (b budget) apply() (release func()) {
 	over := new(atomic.Bool)
-	debug.SetMemoryLimit(int64(b) / 16 * 3)
+	debug.SetMemoryLimit(int64(b) / 16 * 3) // of which the heap is most
 	debug.SetGCPercent(-1)
 	b.afterCollection(over)
 	return func() { // to what Go begins with; scans that run side by side, as tests do, end in any order
@@ -45,13 +48,11 @@ func (b budget) afterCollection(over *atomic.Bool) {
 		if over.Load() {
 			return
 		}
-		percent := garbage
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		if metrics.Read(live); live[0].Value.Uint64() > uint64(b)/5 {
-			percent = plenty
-		}
+		heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(heap)
+		live := max(1, int64(heap[0].Value.Uint64()))
 		debug.SetMemoryLimit(int64(b))
-		debug.SetGCPercent(percent)
+		debug.SetGCPercent(int((b.pace(live) - live) * 100 / live))
 		b.afterCollection(over)
 	}, b)
 }
