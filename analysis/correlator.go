@@ -27,6 +27,7 @@ type Correlator struct {
 	gapped    []*link // those of them with gaps
 	histories map[historyKey]*history
 	inOrder   []*history // histories by first sight
+	parts     parts
 	topics    *topics
 	producers *producers
 	window    window

@@ -173,6 +173,7 @@ func (c *Correlator) dropEmpty(cutoff pcap.Timestamp) {
 			return false
 		}
 		delete(c.histories, h.key)
+		c.parts = parts{}
 		return true
 	})
 }

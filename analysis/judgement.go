@@ -16,7 +16,8 @@ type judgement struct {
 	only        map[partitionKey]bool // judge these alone; nil: all
 	also        func(*partition)      // done with each that was judged, while it is in the cache; may be nil
 	partitions  []*partition
-	byKey       map[partitionKey]*partition
+	byPart      []*partition                    // of each of the correlator's parts; nil for those not judged
+	byKey       map[partitionKey]*partition     // of those that are none of its parts
 	memory      []partition                     // of the newest partitions
 	found       []judged                        // sorted as the report wants them
 	delays      map[client]int64                // see findDelays
@@ -52,11 +53,19 @@ func (c *Correlator) judged(only map[partitionKey]bool, also func(*partition)) *
 
 func (j *judgement) run() {
 	j.c.topics.tieByTraffic(j.c)
-	for _, h := range j.c.inOrder {
+	j.c.divide()
+	j.byPart = make([]*partition, len(j.c.parts.all))
+	for i := range j.c.parts.all {
+		if p := &j.c.parts.all[i]; j.only == nil || j.only[p.key] {
+			j.part(i).histories = p.histories
+		}
+	}
+	for _, h := range j.c.parts.mixed {
 		if j.only == nil || j.only[j.c.topics.key(h.key, forever)] {
 			j.divide(h)
 		}
 	}
+	j.each((*partition).gather)
 	j.findDelays()
 	j.findGaps()
 	j.each(func(p *partition) {
@@ -123,18 +132,19 @@ func (p *partition) judge() {
 	p.groups = p.chains.groups()
 }
 
-// divide gives the parts of a history to the partitions they belong to: one, unless the topic's name had several lives.
-func (j *judgement) divide(h *history) {
-	topics := j.c.topics
-	cluster := topics.cluster(h.key.server, h.key.topic)
-	if topics.livesOnce(h.key.topic) {
-		p := j.partition(cluster, h.key, 0)
+// gather makes what was seen at each server the partition's.
+func (p *partition) gather() {
+	for _, h := range p.histories {
 		p.sends, p.torn, p.sightings = append(p.sends, h.sends...), append(p.torn, h.torn...), append(p.sightings, h.sightings...)
 		p.marks, p.leaders, p.forgotten = append(p.marks, h.marks...), append(p.leaders, h.leaders...), append(p.forgotten, h.forgotten...)
 		p.ends, p.levels = append(p.ends, h.ends...), append(p.levels, &h.level)
 		p.addAborted(h)
-		return
 	}
+}
+
+// divide gives what a history has of a topic's several lives to the partitions it belongs to.
+func (j *judgement) divide(h *history) {
+	cluster := j.c.topics.cluster(h.key.server, h.key.topic)
 	at := func(t pcap.Timestamp) *partition { return j.partition(cluster, h.key, t) }
 	for _, s := range h.sends {
 		p := at(s.at)
@@ -179,20 +189,43 @@ func (p *partition) addAborted(h *history) {
 func (j *judgement) partition(cluster string, h historyKey, at pcap.Timestamp) *partition {
 	topic := j.c.topics.resolve(cluster, h.topic, at)
 	key := j.c.topics.keyOf(cluster, topic, h.partition, at)
-	p := j.byKey[key]
+	p := j.known(key)
 	if p == nil {
-		if len(j.memory) == cap(j.memory) {
-			j.memory = make([]partition, 0, 64)
-		}
-		j.memory = append(j.memory, partition{j: j, cluster: cluster, topic: topic, number: h.partition})
-		p = &j.memory[len(j.memory)-1]
+		p = j.add(partition{cluster: cluster, topic: topic, number: h.partition})
 		j.byKey[key] = p
-		j.partitions = append(j.partitions, p)
 	}
 	if p.topic.Name == "" {
 		p.topic.Name = topic.Name
 	}
 	return p
+}
+
+// known returns the partition with a key, nil if nothing was seen of it.
+func (j *judgement) known(key partitionKey) *partition {
+	if i, is := j.c.parts.index[key]; is {
+		return j.part(i)
+	}
+	return j.byKey[key]
+}
+
+// part returns the partition that one of the correlator's parts is judged as.
+func (j *judgement) part(i int) *partition {
+	if j.byPart[i] == nil {
+		p := &j.c.parts.all[i]
+		j.byPart[i] = j.add(partition{cluster: p.cluster, topic: p.topic, number: p.number})
+	}
+	return j.byPart[i]
+}
+
+func (j *judgement) add(p partition) *partition {
+	if len(j.memory) == cap(j.memory) {
+		j.memory = make([]partition, 0, 64)
+	}
+	p.j = j
+	j.memory = append(j.memory, p)
+	added := &j.memory[len(j.memory)-1]
+	j.partitions = append(j.partitions, added)
+	return added
 }
 
 func compareFindings(a, b *Finding) int {

@@ -14,6 +14,7 @@ type partition struct {
 	cluster   string
 	topic     kafka.Topic
 	number    int32
+	histories []*history // see gather
 	sends     []*send
 	torn      []*send     // never appended; they show where a producer's sequences stood
 	sightings []*sighting // by offset after build; those that a later leader overwrote are not in it

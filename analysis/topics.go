@@ -24,6 +24,7 @@ type topics struct {
 	internal    map[string]bool
 	known       map[string]bool // cluster ids
 	uses        map[client]*use
+	version     int // counts the changes of what the above say of a partition; see put
 }
 
 // incarnation is one life of a topic name: deleted and created again, it has another id.
@@ -48,6 +49,15 @@ func newTopics() *topics {
 		internal:    map[string]bool{"__consumer_offsets": true, "__transaction_state": true, "__cluster_metadata": true, "__share_group_state": true},
 		known:       map[string]bool{},
 		uses:        map[client]*use{},
+		version:     1,
+	}
+}
+
+// put sets what partitions are told apart by.
+func put[K, V comparable](t *topics, m map[K]V, key K, value V) {
+	if have, known := m[key]; !known || have != value {
+		m[key] = value
+		t.version++
 	}
 }
 
@@ -55,8 +65,8 @@ func (t *topics) described(o *kafka.ClusterDescribed) {
 	if o.ClusterID == "" || len(t.clusters) >= maxTopics || len(t.brokers) >= maxTopics || len(t.known) >= maxTopics {
 		return
 	}
-	t.known[o.ClusterID] = true
-	t.clusters[o.Link.Server] = o.ClusterID
+	put(t, t.known, o.ClusterID, true)
+	put(t, t.clusters, o.Link.Server, o.ClusterID)
 	for _, b := range o.Brokers {
 		host, err := netip.ParseAddr(b.Host)
 		if err != nil || b.Port < 0 || b.Port > 65535 {
@@ -64,11 +74,12 @@ func (t *topics) described(o *kafka.ClusterDescribed) {
 		}
 		host = host.Unmap()
 		address := netip.AddrPortFrom(host, uint16(b.Port))
-		t.brokers[address], t.nodes[address] = o.ClusterID, b.NodeID
+		put(t, t.brokers, address, o.ClusterID)
+		t.nodes[address] = b.NodeID
 		if have, seen := t.brokerHosts[host]; seen && have != o.ClusterID {
-			t.brokerHosts[host] = ""
+			put(t, t.brokerHosts, host, "")
 		} else {
-			t.brokerHosts[host] = o.ClusterID
+			put(t, t.brokerHosts, host, o.ClusterID)
 		}
 	}
 }
@@ -82,7 +93,7 @@ func (t *topics) named(o *kafka.TopicNamed) {
 	}
 	t.tie(o.Topic, o.At.Time)
 	if cluster := t.clusters[o.Link.Server]; cluster != "" && len(t.idClusters) < maxTopics {
-		t.idClusters[o.Topic.ID] = cluster
+		put(t, t.idClusters, o.Topic.ID, cluster)
 	}
 }
 
@@ -90,7 +101,7 @@ func (t *topics) tie(topic kafka.Topic, at pcap.Timestamp) {
 	if t.names[topic.ID] == topic.Name || len(t.names) >= maxTopics {
 		return
 	}
-	t.names[topic.ID] = topic.Name
+	put(t, t.names, topic.ID, topic.Name)
 	t.ids[topic.Name] = append(newest(t.ids[topic.Name], maxLives-1), incarnation{topic.ID, at})
 }
 
@@ -101,6 +112,7 @@ func (t *topics) deleted(o *kafka.TopicDeleted) {
 	}
 	if name != "" && len(t.removals) < maxTopics {
 		t.removals[name] = append(newest(t.removals[name], maxLives-1), o.At.Time)
+		t.version++
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *watch) judged(keys map[partitionKey]bool, j *judgement) {
 	}
 	for key := range keys {
 		if e := w.echoing[key]; e != nil {
-			e.judged, e.news, e.open = w.now, false, open[j.byKey[key]]
+			e.judged, e.news, e.open = w.now, false, open[j.known(key)]
 		}
 	}
 }
