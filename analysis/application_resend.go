@@ -68,10 +68,9 @@ func freshIdentity(f, l *batch) bool {
 	return sameAddress(f, l)
 }
 
-// findDelays finds, per client, the smallest time between the creation of a batch's newest record and its send, in ms: it takes
+// joinDelays finds, per client, the smallest time between the creation of a batch's newest record and its send, in ms: it takes
 // the difference of the client's clock and the capture's out of create times.
-func (j *judgement) findDelays() {
-	j.each((*partition).findDelays)
+func (j *judgement) joinDelays() {
 	j.delays = map[client]int64{}
 	for _, p := range j.partitions {
 		for _, d := range p.delays {

@@ -56,7 +56,7 @@ func New(o Options) *Correlator {
 		histories: map[historyKey]*history{},
 		topics:    names,
 		producers: newProducers(names),
-		window:    window{budget: o.Memory, next: o.Memory},
+		window:    window{budget: o.Memory},
 		alerted:   alerted{verdicts: map[string]Verdict{}},
 	}
 }

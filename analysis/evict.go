@@ -47,7 +47,7 @@ func (c *Correlator) evict() {
 	c.gapped = slices.DeleteFunc(c.gapped, func(l *link) bool { return c.links[l.Link] != l })
 	c.dropEmpty(cutoff)
 	c.window.used = c.cost()
-	c.window.next = max(c.window.budget, c.window.used+c.window.budget/4)
+	c.window.left = c.window.used
 	c.options.Note(pcap.Note{Code: LimitWindowEvicted, At: pcap.Ref{Time: last}, Count: int64(dropped)})
 }
 

@@ -20,7 +20,7 @@ type judgement struct {
 	byKey       map[partitionKey]*partition     // of those that are none of its parts
 	memory      []partition                     // of the newest partitions
 	found       []judged                        // sorted as the report wants them
-	delays      map[client]int64                // see findDelays
+	delays      map[client]int64                // see joinDelays
 	gaps        map[client]unseen               // see findGaps
 	writersGaps map[netip.Addr][]pcap.Timestamp // likewise: of requests of those that write
 	suspected   map[int64]bool                  // producers that wrote twice
@@ -65,8 +65,11 @@ func (j *judgement) run() {
 			j.divide(h)
 		}
 	}
-	j.each((*partition).gather)
-	j.findDelays()
+	j.each(func(p *partition) {
+		p.gather()
+		p.findDelays()
+	})
+	j.joinDelays()
 	j.findGaps()
 	j.each(func(p *partition) {
 		p.build()

@@ -17,6 +17,8 @@ const (
 	recordCost   = 64
 	linkCost     = 400 // of a closed connection, with what the kafka layer shares with it; those that are open are few, or bounded by reassembly
 	producerCost = 512
+	// partitionCost is about as much history as can be judged while one more partition is.
+	partitionCost = 1024
 )
 
 // keptShare is the part of the budget, in percent, that is left after history was dropped. The smaller it is, the less often
@@ -41,12 +43,18 @@ const (
 type window struct {
 	budget  int64
 	used    int64
-	next    int64               // used at which history is dropped again: the budget, but for what cannot be dropped
+	left    int64               // used when history had been dropped last
 	settled []Finding           // found in history that has been dropped
 	keys    map[string]bool     // theirs
 	records int                 // listed in them
 	counts  Counts              // of dropped history
 	repeats []ApplicationRepeat // of dropped history
+}
+
+// full reports whether history has to be dropped: what is used is more than the budget. Where partitions are very many, more must have
+// come in before it is worth to judge each of them, however little there is of it; and where much cannot be dropped, too.
+func (w *window) full(partitions int) bool {
+	return w.used > max(w.budget+min(w.budget, int64(partitions)*partitionCost), w.left+w.budget/4)
 }
 
 // settle keeps a finding whose history goes. A batch of it may stay for another finding's sake, and would give it again.
@@ -72,7 +80,7 @@ func (c *Correlator) grew(h *history, cost int64) {
 
 func (c *Correlator) used(cost int64) {
 	c.window.used += cost
-	if c.window.used > c.window.next {
+	if c.window.full(len(c.inOrder)) {
 		c.evict()
 	}
 }
