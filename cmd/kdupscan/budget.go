@@ -27,13 +27,14 @@ func (b budget) pace(live int64) int64 {
 	return max(int64(b)/6, live+live*3/10)
 }
 
-// apply makes the garbage collector keep to the budget until release is called: the first collection, and from then on each one,
-// sets the pace.
+// leastHeap is the size of the heap, in bytes, that Go takes a percentage of when less is in use.
+const leastHeap = 4 << 20
+
+// apply makes the garbage collector keep to the budget until release is called.
 func (b budget) apply() (release func()) {
 	over := new(atomic.Bool)
-	debug.SetMemoryLimit(int64(b) / 16 * 3) // of which the heap is most
-	debug.SetGCPercent(-1)
-	b.afterCollection(over)
+	debug.SetMemoryLimit(int64(b))
+	b.setPace(0, over)
 	return func() { // to what Go begins with; scans that run side by side, as tests do, end in any order
 		over.Store(true)
 		debug.SetMemoryLimit(math.MaxInt64)
@@ -41,8 +42,10 @@ func (b budget) apply() (release func()) {
 	}
 }
 
-// afterCollection sets the pace after the next collection, and each one that follows until it is over.
-func (b budget) afterCollection(over *atomic.Bool) {
+// setPace sets the pace now, when so much is in use, and again after each collection until it is over.
+func (b budget) setPace(live int64, over *atomic.Bool) {
+	live = max(live, leastHeap)
+	debug.SetGCPercent(int((b.pace(live) - live) * 100 / live))
 	unused := new(any) // what the collection finds
 	runtime.AddCleanup(unused, func(b budget) {
 		if over.Load() {
@@ -50,10 +53,7 @@ func (b budget) afterCollection(over *atomic.Bool) {
 		}
 		heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(heap)
-		live := max(1, int64(heap[0].Value.Uint64()))
-		debug.SetMemoryLimit(int64(b))
-		debug.SetGCPercent(int((b.pace(live) - live) * 100 / live))
-		b.afterCollection(over)
+		b.setPace(int64(heap[0].Value.Uint64()), over)
 	}, b)
 }
 
