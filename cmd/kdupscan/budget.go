@@ -21,7 +21,7 @@ type budget int64
 // much more than a history is in use, for very many connections, looking through it all costs more than the memory, of which there
 // is enough: three quarters of the budget then.
 func (b budget) pace(live int64) int64 {
-	if live > int64(b)/5 {
+	if live > int64(b)/6 {
 		return max(int64(b)/4*3, live+live/8)
 	}
 	return max(int64(b)/6, live+live*3/10)
