@@ -27,7 +27,7 @@ type fate struct {
 	offset       int64 // of the batch's first record; NoOffset unknown
 	source       OffsetSource
 	leaderEpoch  int32
-	acknowledged bool // answered OK, or fetched: may be a later copy
+	acknowledged bool // answered OK or 20, or fetched: may be a later copy
 	known        pcap.Timestamp
 	void         *rewind // since when it stands there no longer; nil: it does
 }
@@ -154,7 +154,7 @@ func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 			pl.grade = stored
 		}
 	case a.ErrorCode == errNotEnoughReplicasAfter:
-		pl.grade = stored
+		pl.grade, pl.acknowledged = stored, true // the client believes it failed, and sends again or gives up
 	}
 	return pl
 }

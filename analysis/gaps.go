@@ -31,10 +31,11 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		return roomUnknown, NoOffset
 	}
 	lower, ok := p.lowerBound(f)
-	if lower > upper || !ok && !f.idempotent() {
+	cut := lower > upper && p.known().cutBetween(f, upper)
+	if lower > upper && !cut || !ok && !f.idempotent() {
 		return roomUnknown, NoOffset
 	}
-	holes := p.holes(max(lower, 0), upper)
+	holes := p.holes(max(lower, 0), upper) // none where f stood behind what was cut off
 	if !f.idempotent() {
 		holes = append(holes, p.holes(upper, p.knownEnd())...) // it may have been appended late
 	}
@@ -45,7 +46,7 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	if total < int64(f.count()) {
 		return noRoom, NoOffset
 	}
-	if !ok || len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) || p.sendsHidden(f, l, holes[0]) || p.readOver(holes[0]) {
+	if !ok || cut || len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) || p.sendsHidden(f, l, holes[0]) || p.readOver(holes[0]) {
 		return roomUnknown, NoOffset
 	}
 	at := holes[0].from

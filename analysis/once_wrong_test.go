@@ -262,6 +262,32 @@ func TestOnceWrong(t *testing.T) {
 				confirmed blind-retry t/0 11>13`,
 		},
 		{
+			name:    "20 again and again until the client gives up: nothing was acknowledged, and all is committed",
+			history: `p1 > t/0 -:a; p1 < 20=10; p1 > t/0 -:a; p1 < 20=11; p1 > t/0 -:a; p1 < 20=12`,
+			want:    `confirmed blind-retry t/0 10>11>12`,
+		},
+		{
+			name:    "twin: 7 again and again: nothing shows that any of them stayed",
+			history: `p1 > t/0 -:a; p1 < 7=10; p1 > t/0 -:a; p1 < 7=11; p1 > t/0 -:a; p1 < 7=12`,
+		},
+		{
+			name:    "twin: the exact retry waits for the same place again",
+			history: `p1 > t/0 7/0/0:a; p1 < 20=10; p1 > t/0 7/0/0:a; p1 < 20=10`,
+		},
+		{
+			name: "the log was cut back to where the resend stands now: what came behind that is gone",
+			history: `p1 > t/0 -:a acks=1; p1 < =10; p1 > t/0 -:b acks=1; p1 < =11; p1 > t/0 -:c acks=1; p1 rst
+				p2 > t/0 -:c acks=1; p2 < =11`,
+			counts: `appended 3`,
+		},
+		{
+			name: "twin: behind the resend is room for a late one",
+			history: `p1 > t/0 -:a acks=1; p1 < =10; p1 > t/0 -:b acks=1; p1 < =11; p1 > t/0 -:c acks=1; p1 rst
+				p2 > t/0 -:c acks=1; p2 < =11; p2 > t/0 -:d acks=1; p2 < =13`,
+			want:   `possible blind-retry t/0 ?>11`,
+			counts: `appended 4`,
+		},
+		{
 			name:    "a broker that no answer names joins the only known cluster",
 			history: `r1 cluster A 1 2; p1 > t/0 -:a; p1 < 7=10; p3 > t/0 -:a; p3 < =11`,
 			want:    `probable blind-retry t/0 10>11`,

@@ -16,7 +16,7 @@ type partition struct {
 	number    int32
 	histories []*history // see gather
 	sends     []*send
-	torn      []*send     // never appended; they show where a producer's sequences stood
+	torn      []*send     // never arrived, or not whole; they show where a producer's sequences stood
 	sightings []*sighting // by offset after build; those that a later leader overwrote are not in it
 	marks     []highWatermark
 	leaders   []leaderSeen
@@ -125,6 +125,7 @@ func (p *partition) internal() bool {
 
 // build makes logical batches of sends and sightings.
 func (p *partition) build() {
+	p.setUnheardAside()
 	sortSends(p.sends)
 	slices.SortStableFunc(p.marks, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
 	sortLeaders(p.leaders)
@@ -140,6 +141,18 @@ func (p *partition) build() {
 	p.timestamps = p.timestampType()
 	p.joinSightings()
 	p.addStoredEpochs()
+}
+
+// setUnheardAside puts the sends that began behind the server's FIN to those that never arrived: a broker that has closed its socket, as it
+// does with idle connections and when it stops, reads nothing more from it.
+func (p *partition) setUnheardAside() {
+	p.sends = slices.DeleteFunc(p.sends, func(s *send) bool {
+		unheard := !s.link.serverDone.IsZero() && s.sent.First.Time > s.link.serverDone.Time
+		if unheard {
+			p.torn = append(p.torn, s)
+		}
+		return unheard
+	})
 }
 
 // addStoredEpochs adds what the log says of leaders: a batch that was seen to be sent stands under the leader epoch of the

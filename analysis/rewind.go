@@ -62,6 +62,11 @@ func (c *claims) rewound(pl place) *rewind {
 	return first
 }
 
+// cutBetween reports whether the log was cut back to an offset or to before it when the batch had been sent.
+func (c *claims) cutBetween(b *batch, offset int64) bool {
+	return slices.ContainsFunc(c.rewinds, func(r rewind) bool { return r.offset <= offset && r.at >= b.first.Time })
+}
+
 // beside reports whether two places were in the log at one time.
 func (f fate) beside(o fate) bool {
 	return f.void == o.void || (f.void == nil || o.known <= f.void.from) && (o.void == nil || f.known <= o.void.from)

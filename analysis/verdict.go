@@ -115,7 +115,7 @@ func (c *chains) best(n *node) (copyOf, bool) {
 	return best, found
 }
 
-// laterCopy returns the index of the last copy that was acknowledged or fetched.
+// laterCopy returns the index of the last copy that was acknowledged, committed in spite of its error, or fetched.
 func (c *chains) laterCopy(copies []copyOf) int {
 	for i := len(copies) - 1; i >= 0; i-- {
 		if copies[i].fate.acknowledged {

@@ -163,6 +163,14 @@ func (c *Conn) Close() {
 	c.unacked = [2]time.Time{}
 }
 
+// ServerClose ends the broker's side in order; the client may go on to write.
+func (c *Conn) ServerClose() {
+	c.act(func() {
+		c.tcp.FIN(pcaptest.FromServer)
+		c.tcp.Ack(pcaptest.FromClient)
+	})
+}
+
 // Reset ends the connection at once, by the client.
 func (c *Conn) Reset() { c.reset(pcaptest.FromClient) }
 

@@ -96,6 +96,26 @@ var logCases = []Case{
 		Truth: blind("profiles", 0, "possible", []int64{UnknownOffset, 12}),
 	},
 	{
+		Name:  "cut-back-before-the-retry",
+		About: "acks=1: the leader dies with its newest batches, the last of them unanswered; the next leader stores the resend where an acknowledged one had been",
+		Twin:  "blind-retry-acks-one",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "librdkafka", "1.5.0", Leader{"orders", 0, 1, 2})
+			produce := func(c *Conn, b Batch, offset int64) {
+				p := c.Produce(7, 1, b)
+				s.Advance(latency)
+				p.Answer(OK(offset))
+			}
+			produce(c, s.batch("orders", 0, "order 1"), 10)
+			produce(c, s.batch("orders", 0, "order 2"), 11)
+			b := s.batch("orders", 0, "order 3")
+			c.Produce(7, 1, b)
+			s.Advance(time.Second)
+			c.ServerReset()
+			produce(meet(s, "client-a", 2, "librdkafka", "1.5.0", Leader{"orders", 0, 2, 3}), b, 11)
+		},
+	},
+	{
 		Name:  "topic-recreated-between-retries",
 		About: "a topic is deleted and created again while a batch is unanswered; the new one is another topic id",
 		Twin:  "bump-after-expiry",

@@ -58,6 +58,23 @@ var quietCases = []Case{
 		Tell:  torn,
 	},
 	{
+		Name:  "sent-behind-the-servers-end",
+		About: "a broker closes an idle connection, and the client notices that only when it writes to it: the request never arrived, the resend is the first copy",
+		Twin:  "blind-retry-lost-connection",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "ruby-kafka", "0.7.0", Leader{"orders", 0, 1, 2})
+			send(c, 7, s.batch("orders", 0, "order 1"), OK(10))
+			s.Advance(10 * time.Minute)
+			c.ServerClose()
+			s.Advance(30 * time.Second)
+			b := s.batch("orders", 0, "order 2")
+			c.Produce(7, allAcks, b)
+			c.ServerReset()
+			s.Advance(retryAfter)
+			send(s.Connect("client-a", 1), 7, b, OK(15))
+		},
+	},
+	{
 		Name:  "topic-created-again",
 		About: "a topic is deleted and created again; the same batch is written to both, at the same offset",
 		Twin:  "blind-retry-topic-ids",

@@ -28,6 +28,20 @@ var retryCases = []Case{
 		Truth: blind("sensors", 1, "confirmed", []int64{55, 57}, []int64{56, 58}),
 	},
 	{
+		Name:  "given-up-after-20",
+		About: "20 with an offset twice, and the client has no retries left: two copies, both committed, none acknowledged",
+		Twin:  "blind-retry-refused",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "kafka-python", "1.4.3", Leader{"sensors", 0, 1, 4})
+			b := s.batch("sensors", 0, "16.5", "17.0")
+			for _, base := range []int64{55, 57} {
+				send(c, 7, b, AppendedBut(NotEnoughReplicasAfter, base))
+				s.Advance(retryAfter)
+			}
+		},
+		Truth: blind("sensors", 0, "confirmed", []int64{55, 57}, []int64{56, 58}),
+	},
+	{
 		Name:  "blind-retry-refused",
 		About: "every refusal came before the append, so sending again is right",
 		Twin:  "blind-retry-after-20",
