@@ -10,8 +10,8 @@ import (
 )
 
 // fetchOnly links records that the log shows twice and whose sends, of one copy at least, are not in the capture (VERDICTS S5).
-// Only distinctive content counts. Transactions are left out: what a producer writes again after an abort is no duplicate,
-// and after a commit it is the application's doing.
+// Only distinctive content counts, and of transactions only what is shown to be committed: what a producer writes again after an abort is
+// no duplicate.
 func (c *chains) fetchOnly() {
 	if !c.severalClients() && !slices.ContainsFunc(c.p.batches, func(b *batch) bool { return len(b.sends) == 0 && !b.info.Control() }) {
 		return
@@ -39,7 +39,7 @@ func (c *chains) equalPairs() [][2]entry {
 			continue
 		}
 		a, b := o.entries[0], o.entries[1]
-		x, y := storedAt(a), storedAt(b)
+		x, y := c.storedAt(a), c.storedAt(b)
 		if x == NoOffset || y == NoOffset || x == y || !c.sameTimestamp(a, b) || !a.b.fate().beside(b.b.fate()) {
 			continue
 		}
@@ -48,14 +48,14 @@ func (c *chains) equalPairs() [][2]entry {
 		}
 		pairs = append(pairs, [2]entry{a, b})
 	}
-	slices.SortStableFunc(pairs, func(a, b [2]entry) int { return cmp.Compare(storedAt(a[1]), storedAt(b[1])) })
+	slices.SortStableFunc(pairs, func(a, b [2]entry) int { return cmp.Compare(c.storedAt(a[1]), c.storedAt(b[1])) })
 	return pairs
 }
 
-// storedAt returns where a record outside of transactions stands, NoOffset if that is not shown.
-func storedAt(e entry) int64 {
+// storedAt returns where a record stands for all readers, NoOffset if that is not shown.
+func (c *chains) storedAt(e entry) int64 {
 	f := e.b.fate()
-	if f.offset == NoOffset || f.grade < appended || e.b.info.Transactional() {
+	if f.offset == NoOffset || f.grade < appended || e.b.info.Transactional() && c.outcome(e.b, f) != committed {
 		return NoOffset
 	}
 	return f.offset + int64(e.delta)
@@ -93,10 +93,10 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	}
 	switch {
 	case f.idempotent() && l.idempotent() && f.id.producer == l.id.producer:
-		if f.id.epoch < l.id.epoch {
+		if f.id.epoch < l.id.epoch && !c.endedByEpoch(f) {
 			return EpochBump
 		}
-		return "" // fresh sequences in one epoch
+		return "" // fresh sequences in one epoch, or the next transaction
 	case f.idempotent() != l.idempotent() || l.copiedFrom(f):
 		return ""
 	case !f.idempotent():
@@ -208,7 +208,7 @@ func (c *chains) wholeAgain(first, later entry) bool {
 // neighbourCameAgain reports whether the message of other content at a distance from the first stands at that distance from the later
 // one too.
 func (c *chains) neighbourCameAgain(first, later entry, distance int64) bool {
-	a, b := c.p.sightingAt(storedAt(first)+distance), c.p.sightingAt(storedAt(later)+distance)
+	a, b := c.p.sightingAt(c.storedAt(first)+distance), c.p.sightingAt(c.storedAt(later)+distance)
 	return a != nil && b != nil && a != b && sameRecords(a.batch.Records, b.batch.Records, true) && !sameRecords(a.batch.Records, first.b.records, true)
 }
 

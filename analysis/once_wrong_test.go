@@ -288,6 +288,24 @@ func TestOnceWrong(t *testing.T) {
 			counts: `appended 4`,
 		},
 		{
+			name:    "two committed transactions of two producers, at a reader",
+			history: `r1 fetch t/0 hw=14 committed 10=7/0/0:a%txn 11=7/0:commit 12=8/0/0:a%txn 13=8/0:commit`,
+			want:    `confirmed unknown t/0 10>12`,
+		},
+		{
+			name:    "the same of one that was started anew",
+			history: `r1 fetch t/0 hw=14 10=7/0/0:a%txn 11=7/0:commit 12=7/1/0:a%txn 13=7/1:commit`,
+			want:    `confirmed epoch-bump t/0 10>12 7/0>7/1 by nothing`,
+		},
+		{
+			name:    "twin: the second one is open",
+			history: `r1 fetch t/0 hw=14 10=7/0/0:a%txn 11=7/0:commit 12=8/0/0:a%txn`,
+		},
+		{
+			name:    "twin: each end of a transaction raises the epoch",
+			history: `r1 fetch t/0 hw=14 10=7/0/0:a%txn 11=7/1:commit 12=7/1/0:a%txn 13=7/2:commit`,
+		},
+		{
 			name:    "a broker that no answer names joins the only known cluster",
 			history: `r1 cluster A 1 2; p1 > t/0 -:a; p1 < 7=10; p3 > t/0 -:a; p3 < =11`,
 			want:    `probable blind-retry t/0 10>11`,

@@ -338,16 +338,21 @@ func (pr *producer) askedFor(epoch int16, sent pcap.Timestamp) outcome {
 // markerBehind returns what the first marker behind an offset says. A commit has the epoch of the batch or, with transactions of
 // version 2, the one after it; any other is that of a later transaction.
 func (pr *producer) markerBehind(epoch int16, where func(marker) bool, offset int64) outcome {
-	first := marker{offset: -1}
-	for _, m := range pr.markers {
-		if offset >= 0 && where(m) && m.offset > offset && (first.offset < 0 || m.offset < first.offset) {
-			first = m
-		}
-	}
-	if first.offset < 0 || first.commit && first.epoch != epoch && first.epoch != epoch+1 {
+	first, found := pr.firstMarker(where, offset)
+	if !found || first.commit && first.epoch != epoch && first.epoch != epoch+1 {
 		return outcomeUnknown
 	}
 	return outcomeFrom(first.commit)
+}
+
+// firstMarker returns the first marker behind an offset.
+func (pr *producer) firstMarker(where func(marker) bool, offset int64) (first marker, found bool) {
+	for _, m := range pr.markers {
+		if offset >= 0 && where(m) && m.offset > offset && (!found || m.offset < first.offset) {
+			first, found = m, true
+		}
+	}
+	return first, found
 }
 
 func outcomeFrom(commit bool) outcome {

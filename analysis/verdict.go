@@ -210,11 +210,19 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 
 // outcome tells how the transaction of a batch ended.
 func (c *chains) outcome(b *batch, f fate) outcome {
-	here := func(m marker) bool { return m.partition == c.p.number && c.p.isTopic(m.topic) }
 	pr := c.producers.get(b.p.cluster, b.id.producer)
-	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, here, f.offset, b.first.Time)
-	return pr.outcomeOf(b.id.epoch, here, f.offset, b.first.Time, len(b.sends) > 0 && !late)
+	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.p.hasMarker, f.offset, b.first.Time)
+	return pr.outcomeOf(b.id.epoch, c.p.hasMarker, f.offset, b.first.Time, len(b.sends) > 0 && !late)
 }
+
+// endedByEpoch reports whether the end of a batch's transaction raised the epoch, as transactions of version 2 do: its marker has the next one.
+func (c *chains) endedByEpoch(b *batch) bool {
+	m, found := c.producers.get(b.p.cluster, b.id.producer).firstMarker(c.p.hasMarker, b.fate().offset)
+	return b.info.Transactional() && found && m.epoch > b.id.epoch
+}
+
+// hasMarker reports whether a transaction marker stands in the partition.
+func (p *partition) hasMarker(m marker) bool { return m.partition == p.number && p.isTopic(m.topic) }
 
 func (p *partition) isTopic(t kafka.Topic) bool {
 	if t.ID != [16]byte{} && p.topic.ID != [16]byte{} {

@@ -184,6 +184,19 @@ var transactionCases = []Case{
 		Truth: Truth{Duplicates: []Duplicate{{Topic: "results", Cause: "new-producer-id", Verdict: "confirmed", Pairs: [][]int64{{50, 52}}}}},
 	},
 	{
+		Name:  "committed-twice-at-a-reader",
+		About: "a reader sees the same record in two transactions, both committed, under two producer ids; nothing tells why",
+		Twin:  "aborted-v2-at-a-reader",
+		Tell: func(s *Scenario) {
+			c := meet(s, "reader-a", 1, "apache-kafka-java", "3.4.0", Leader{"results", 0, 1, 1})
+			c.ReadCommitted = true
+			a := txn(s, "results", "r 1")
+			read(c, 12, a.As(3000, 0, 0).At(50, 1), Marker("results", 0, 3000, 0, true, 1).At(51, 1),
+				a.As(3001, 0, 0).At(52, 1), Marker("results", 0, 3001, 0, true, 1).At(53, 1))
+		},
+		Truth: Truth{Duplicates: []Duplicate{{Topic: "results", Cause: "unknown", Verdict: "confirmed", Pairs: [][]int64{{50, 52}}}}},
+	},
+	{
 		Name:  "application-resend-in-a-transaction",
 		About: "the application writes a record again inside the transaction while the answer is outstanding; both are committed",
 		Twin:  "aborted-then-sent-again",
