@@ -23,7 +23,7 @@ func (c *chains) repeatedWhole() {
 		}
 		switch {
 		case !f.openAt(l.first.Time):
-			if !c.p.inOneCluster(f, l) {
+			if !c.p.inOneCluster(f.sends[0], l.sends[0]) {
 				continue // written to two clusters, as far as is known
 			}
 		case !f.failedBefore(l.first.Time) && !f.staleAt(l.first.Time):
@@ -36,9 +36,9 @@ func (c *chains) repeatedWhole() {
 	}
 }
 
-// inOneCluster reports whether two batches were sent to one server, or to two that are known to be of one cluster.
-func (p *partition) inOneCluster(a, b *batch) bool {
-	x, y := a.sends[0].link.Server, b.sends[0].link.Server
+// inOneCluster reports whether two requests went to one server, or to two that are known to be of one cluster.
+func (p *partition) inOneCluster(a, b *send) bool {
+	x, y := a.link.Server, b.link.Server
 	own := p.j.c.topics.clusterOf(x)
 	return x == y || own != "" && own == p.j.c.topics.clusterOf(y)
 }

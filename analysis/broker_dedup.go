@@ -95,7 +95,7 @@ func (c *chains) dedupFailures() {
 		sortPlaces(places)
 		for i, second := range places {
 			for j := i - 1; j >= 0; j-- {
-				if sameCreation(places[j], second) && places[j].beside(second.fate) {
+				if sameCreation(places[j], second) && places[j].beside(second.fate) && !c.p.writtenElsewhere(places[j], second) {
 					c.doubles = append(c.doubles, doubled{b: b, first: places[j], second: second, again: b})
 					break
 				}
@@ -107,6 +107,19 @@ func (c *chains) dedupFailures() {
 // sameCreation reports whether two places may hold one batch: records created at another time are other records, however alike,
 // of a client that counts its sequences from the start again.
 func sameCreation(a, b place) bool { return a.created == b.created || a.created < 0 || b.created < 0 }
+
+// writtenElsewhere reports whether a batch was sent to another server after its client had seen the OK of the first, as one does that writes to
+// two clusters; they may be, as far as is known.
+func (p *partition) writtenElsewhere(a, b place) bool {
+	if a.by == nil || b.by == nil || p.inOneCluster(a.by, b.by) {
+		return false
+	}
+	if b.sent < a.sent {
+		a, b = b, a
+	}
+	heard, ok := a.by.seenOK()
+	return ok && heard <= b.sent
+}
 
 // atTwoOffsets reports whether answers and sightings name more than one offset for the batch.
 func (b *batch) atTwoOffsets() bool {

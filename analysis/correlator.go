@@ -73,6 +73,7 @@ func (c *Correlator) Observe(o kafka.Observation) {
 		c.gap(l, o)
 	case *kafka.ClientNamed:
 		l.named(o)
+		c.topics.met(l.client(), l.Server)
 	case *kafka.BatchSent:
 		c.sent(l, o)
 	case *kafka.BatchAnswered:

@@ -29,6 +29,7 @@ type fate struct {
 	leaderEpoch  int32
 	acknowledged bool // answered OK or 20, or fetched: may be a later copy
 	known        pcap.Timestamp
+	log          int     // see logOf
 	void         *rewind // since when it stands there no longer; nil: it does
 }
 
@@ -70,6 +71,9 @@ func (b *batch) fate() fate {
 
 func (b *batch) findFate() fate {
 	best := fate{grade: unknown, offset: NoOffset, leaderEpoch: -1}
+	if len(b.sends) > 0 {
+		best.log = b.p.logOf(b.sends[0].link.Server)
+	}
 	places := b.places()
 	if len(places) == 0 && b.allRefused() {
 		best.grade = refused
@@ -136,6 +140,7 @@ func (b *batch) findPlaces() []place {
 	for _, s := range b.views {
 		pl := place{sighting: s.sighting, created: created(s.batch), at: s.at}
 		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true, known: s.firstSight()}
+		pl.log = b.p.logOf(s.link.Server)
 		if s.consumer != nil || b.p.reached(s.sighting) {
 			pl.grade = stored
 		}
@@ -147,6 +152,7 @@ func (b *batch) findPlaces() []place {
 func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 	pl := place{by: s, sent: s.sent.First.Time, created: created(s.sent.Batch), at: a.At.Time, retry: b.isRetryAnswer(s, a)}
 	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1, known: a.At.Time}
+	pl.log = b.p.logOf(s.link.Server)
 	switch {
 	case a.ErrorCode == 0:
 		pl.source, pl.acknowledged = OffsetFromAnswer, true

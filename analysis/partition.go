@@ -31,6 +31,7 @@ type partition struct {
 	rivals      bool                // there are such
 	neighbours  *neighbours         // see adjacent
 	log         *claims             // see known
+	logs        logNumbers          // see logOf
 	occurs      *occurrences        // see repeated
 	open        []*batch            // see unresolved
 	openKnown   bool

@@ -67,8 +67,11 @@ func (c *claims) cutBetween(b *batch, offset int64) bool {
 	return slices.ContainsFunc(c.rewinds, func(r rewind) bool { return r.offset <= offset && r.at >= b.first.Time })
 }
 
-// beside reports whether two places were in the log at one time.
+// beside reports whether two places were in one log at one time.
 func (f fate) beside(o fate) bool {
+	if f.log != o.log && f.log != 0 && o.log != 0 {
+		return false
+	}
 	return f.void == o.void || (f.void == nil || o.known <= f.void.from) && (o.void == nil || f.known <= o.void.from)
 }
 

@@ -20,6 +20,7 @@ type topics struct {
 	internal    map[string]bool
 	known       map[string]bool // cluster ids
 	uses        map[client]*use
+	company     company
 	version     int // counts the changes of what the above say of a partition; see put
 }
 
@@ -52,6 +53,7 @@ func newTopics() *topics {
 		internal:    map[string]bool{"__consumer_offsets": true, "__transaction_state": true, "__cluster_metadata": true, "__share_group_state": true},
 		known:       map[string]bool{},
 		uses:        map[client]*use{},
+		company:     company{servers: map[client][]netip.AddrPort{}},
 		version:     1,
 	}
 }
@@ -119,7 +121,8 @@ func (t *topics) deleted(o *kafka.TopicDeleted) {
 	}
 }
 
-// cluster returns the cluster of a server; servers that no answer names are taken into the only known cluster.
+// cluster returns the cluster of a server; servers that no answer names are taken into the only known cluster, or into that of the clients
+// that use them.
 func (t *topics) cluster(server netip.AddrPort, topic kafka.Topic) string {
 	if c := t.clusterOf(server); c != "" {
 		return c
@@ -132,7 +135,7 @@ func (t *topics) cluster(server netip.AddrPort, topic kafka.Topic) string {
 			return c
 		}
 	}
-	return ""
+	return t.clusterByCompany(server)
 }
 
 // clusterOf returns the cluster that answers name for a server, "" for none.
