@@ -148,7 +148,7 @@ func (p *partition) build() {
 // does with idle connections and when it stops, reads nothing more from it.
 func (p *partition) setUnheardAside() {
 	p.sends = slices.DeleteFunc(p.sends, func(s *send) bool {
-		unheard := !s.link.serverDone.IsZero() && s.sent.First.Time > s.link.serverDone.Time
+		unheard := !s.link.serverDone.IsZero() && s.sent.First.Time > s.link.serverDone.Time && s.reply() == nil
 		if unheard {
 			p.torn = append(p.torn, s)
 		}
