@@ -16,15 +16,14 @@ func (p *partition) lowerBound(f *batch) (int64, bool) {
 	if f.idempotent() {
 		lower = max(lower, log.bounds.own[producerEpoch{f.id.producer, f.id.epoch}].before(f.first.Time))
 	}
-	if n := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].at.Time >= f.first.Time }); n > 0 {
-		lower = max(lower, p.marks[n-1].offset)
-	}
+	lower = max(lower, log.bounds.marks.before(f.first.Time))
 	return lower, lower >= 0
 }
 
 // bounds are the ends of known ranges of a partition's log over time.
 type bounds struct {
 	known *ends                   // by when they were known
+	marks *ends                   // the high watermarks
 	own   map[producerEpoch]*ends // by when their batches were first sent
 }
 
@@ -33,15 +32,41 @@ type producerEpoch struct {
 	epoch    int16
 }
 
-// ends are offsets over time: all[i] is the highest up to its time.
-type ends struct{ all []highWatermark }
+// ends are offsets over time: all[i] is the highest up to its time, since the log was last cut back.
+type ends struct{ all []end }
 
-func (e *ends) add(at pcap.Ref, offset int64) { e.all = append(e.all, highWatermark{at, offset}) }
+type end struct {
+	at     pcap.Timestamp
+	offset int64
+	cut    bool
+}
 
-func (e *ends) sort() {
-	slices.SortStableFunc(e.all, func(a, b highWatermark) int { return cmp.Compare(a.at.Time, b.at.Time) })
-	for i := 1; i < len(e.all); i++ {
-		e.all[i].offset = max(e.all[i].offset, e.all[i-1].offset)
+// newEnds returns ends to which offsets may be added, of a log that was cut back at times.
+func newEnds(cuts []rewind) *ends {
+	e := new(ends)
+	for _, r := range cuts {
+		e.all = append(e.all, end{r.at, r.offset, true})
+	}
+	return e
+}
+
+func (e *ends) add(at pcap.Timestamp, offset int64) { e.all = append(e.all, end{at, offset, false}) }
+
+func (e *ends) sort() { e.replay(func(end, int64) {}) }
+
+// replay goes through all in order of time, cuts first, and tells of each what the highest offset before it was.
+func (e *ends) replay(tell func(e end, before int64)) {
+	slices.SortStableFunc(e.all, func(a, b end) int { return cmp.Compare(a.at, b.at) })
+	last := int64(-1)
+	for i := range e.all {
+		one := &e.all[i]
+		tell(*one, last)
+		if one.cut {
+			last = min(last, one.offset)
+		} else {
+			last = max(last, one.offset)
+		}
+		one.offset = last
 	}
 }
 
@@ -50,29 +75,34 @@ func (e *ends) before(t pcap.Timestamp) int64 {
 	if e == nil {
 		return -1
 	}
-	n := sort.Search(len(e.all), func(i int) bool { return e.all[i].at.Time >= t })
+	n := sort.Search(len(e.all), func(i int) bool { return e.all[i].at >= t })
 	if n == 0 {
 		return -1
 	}
 	return e.all[n-1].offset
 }
 
-func (c *claims) findBounds() bounds {
-	b := bounds{known: &ends{}, own: map[producerEpoch]*ends{}}
+// findBounds finds them for a log that was cut back as far as is known by now.
+func (c *claims) findBounds(marks []highWatermark) bounds {
+	b := bounds{known: newEnds(c.rewinds), marks: newEnds(c.rewinds), own: map[producerEpoch]*ends{}}
 	for _, one := range c.all {
 		if !one.uncertain {
-			b.known.add(pcap.Ref{Time: one.at}, one.to)
+			b.known.add(one.at, one.to)
 		}
 		if one.batch == nil || !one.batch.idempotent() || len(one.batch.sends) == 0 {
 			continue
 		}
 		key := producerEpoch{one.batch.id.producer, one.batch.id.epoch}
 		if b.own[key] == nil {
-			b.own[key] = &ends{}
+			b.own[key] = newEnds(c.rewinds)
 		}
-		b.own[key].add(one.batch.first, one.to)
+		b.own[key].add(one.batch.first.Time, one.to)
+	}
+	for _, m := range marks {
+		b.marks.add(m.at.Time, m.offset)
 	}
 	b.known.sort()
+	b.marks.sort()
 	for _, e := range b.own {
 		e.sort()
 	}

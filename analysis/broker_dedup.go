@@ -67,7 +67,7 @@ func (c *chains) recut(first, again *batch) {
 func (b *batch) certainPlaces() []place {
 	var certain []place
 	for _, pl := range b.places() {
-		pl.void = b.p.known().rewound(pl)
+		pl.void = b.p.known().rewound(pl.offset, pl.last, pl.leaderEpoch)
 		if pl.grade == stored && !b.refuted(pl) {
 			certain = append(certain, pl)
 		}

@@ -53,8 +53,9 @@ func (l *level) answered(at pcap.Ref, offset int64) {
 	}
 }
 
-// findFalls returns what lasting falls of the high watermark say of the log.
-func (p *partition) findFalls() []rewind {
+// findFalls returns what lasting falls of the high watermark say of the log. What was known to stand above one in between was known
+// before it.
+func (p *partition) findFalls(c *claims) []rewind {
 	var all []rewind
 	for i, l := range p.levels {
 		falls := l.falls
@@ -68,7 +69,7 @@ func (p *partition) findFalls() []rewind {
 					offset = max(offset, other.latest.offset) // by its word the log reaches farther
 				}
 			}
-			all = append(all, rewind{offset: offset, from: f.from, at: f.at})
+			all = append(all, rewindAt(offset, max(f.from, c.lastAbove(offset, f.at)), f.at))
 		}
 	}
 	return all

@@ -29,8 +29,9 @@ type fate struct {
 	leaderEpoch  int32
 	acknowledged bool // answered OK or 20, or fetched: may be a later copy
 	known        pcap.Timestamp
-	log          int     // see logOf
-	void         *rewind // since when it stands there no longer; nil: it does
+	log          int            // see logOf
+	last         pcap.Timestamp // when it was last known to be there
+	void         *rewind        // since when it stands there no longer; nil: it does
 }
 
 // place is one position in the log at which a batch was said or seen to stand.
@@ -87,7 +88,7 @@ func (b *batch) findFate() fate {
 			refuted++
 			continue
 		}
-		p.void = b.p.known().rewound(p)
+		p.void = b.p.known().rewound(p.offset, p.last, p.leaderEpoch)
 		better := p.grade > best.grade || p.grade == best.grade && p.source == OffsetFromFetch && best.source != OffsetFromFetch
 		if (p.void == nil) != (best.void == nil) {
 			better = p.void == nil // what still stands goes before what stood
@@ -139,7 +140,7 @@ func (b *batch) findPlaces() []place {
 	}
 	for _, s := range b.views {
 		pl := place{sighting: s.sighting, created: created(s.batch), at: s.at}
-		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true, known: s.firstSight()}
+		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true, known: s.firstSight(), last: s.lastSeen}
 		pl.log = b.p.logOf(s.link.Server)
 		if s.consumer != nil || b.p.reached(s.sighting) {
 			pl.grade = stored
@@ -151,7 +152,7 @@ func (b *batch) findPlaces() []place {
 
 func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 	pl := place{by: s, sent: s.sent.First.Time, created: created(s.sent.Batch), at: a.At.Time, retry: b.isRetryAnswer(s, a)}
-	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1, known: a.At.Time}
+	pl.fate = fate{grade: appended, offset: a.BaseOffset, source: OffsetFromErrorAnswer, leaderEpoch: -1, known: a.At.Time, last: a.At.Time}
 	pl.log = b.p.logOf(s.link.Server)
 	switch {
 	case a.ErrorCode == 0:
@@ -161,6 +162,8 @@ func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 		}
 	case a.ErrorCode == errNotEnoughReplicasAfter:
 		pl.grade, pl.acknowledged = stored, true // the client believes it failed, and sends again or gives up
+	default:
+		pl.last = pl.sent // the answer came long after
 	}
 	return pl
 }
@@ -260,6 +263,7 @@ type claim struct {
 	fetched   bool
 	uncertain bool // by error 6 or 7 with an offset: another claim may refute it
 	at        pcap.Timestamp
+	stay
 }
 
 // claims are sorted by their first offset; furthest[i] is the highest end of claims 0…i, newest[i] when the newest of their
@@ -269,6 +273,7 @@ type claims struct {
 	furthest []int64
 	newest   []pcap.Timestamp
 	holes    []hole // between the claims
+	standing []hole // between those that still stand
 	bounds   bounds
 	rewinds  []rewind
 }
@@ -277,8 +282,11 @@ type claims struct {
 func (p *partition) known() *claims {
 	if p.log == nil {
 		c := p.claims()
-		c.bounds = c.findBounds()
-		c.rewinds = append(p.findRewinds(&c), p.findFalls()...)
+		c.rewinds = c.joined(slices.Concat(p.findRewinds(&c), c.conflicts(), p.findFalls(&c)))
+		c.bounds, c.standing = c.findBounds(p.marks), c.holes
+		if len(c.rewinds) > 0 {
+			c.standing = c.holesWithout(func(one *claim) bool { return c.rewound(one.base, one.last, one.epoch) != nil })
+		}
 		p.log = &c
 	}
 	return p.log
@@ -293,7 +301,7 @@ func (p *partition) claims() claims {
 				from, to = pl.sighting.batch.BaseOffset, pl.sighting.batch.LastOffset()+1
 			}
 			uncertain := pl.source == OffsetFromErrorAnswer && pl.grade != stored
-			c.all = append(c.all, claim{from, to, b, pl.sighting != nil, uncertain, pl.at})
+			c.all = append(c.all, claim{from, to, b, pl.sighting != nil, uncertain, pl.at, b.stayAt(pl)})
 		}
 	}
 	for _, f := range p.forgotten {
@@ -301,14 +309,29 @@ func (p *partition) claims() claims {
 	}
 	slices.SortStableFunc(c.all, func(a, b claim) int { return cmp.Compare(a.from, b.from) })
 	end, newest := int64(-1), pcap.Timestamp(0)
-	for _, one := range c.all {
-		if end >= 0 && one.from > end {
-			c.holes = append(c.holes, hole{end, one.from})
-		}
-		end, newest = max(end, one.to), max(newest, one.sent())
+	for i := range c.all {
+		end, newest = max(end, c.all[i].to), max(newest, c.all[i].sent())
 		c.furthest, c.newest = append(c.furthest, end), append(c.newest, newest)
 	}
+	c.holes = c.holesWithout(func(*claim) bool { return false })
 	return c
+}
+
+// holesWithout returns the holes between the claims, some left out.
+func (c *claims) holesWithout(out func(*claim) bool) []hole {
+	var holes []hole
+	end := int64(-1)
+	for i := range c.all {
+		one := &c.all[i]
+		if out(one) {
+			continue
+		}
+		if end >= 0 && one.from > end {
+			holes = append(holes, hole{end, one.from})
+		}
+		end = max(end, one.to)
+	}
+	return holes
 }
 
 // sent returns when what holds the claim was first sent.
@@ -336,14 +359,14 @@ func (b *batch) refuted(pl place) bool {
 		return true
 	}
 	if pl.sighting != nil {
-		return false // rivals were dropped when sightings were merged
+		return false // it may have been overwritten since: see rewound
 	}
 	refuted := false
 	b.p.known().overlapping(pl.offset, pl.offset+int64(b.count()), func(c claim) bool {
 		if c.batch == b || c.uncertain || c.from == pl.offset && c.batch != nil && sameStored(c.batch.info, b.info) {
 			return true
 		}
-		refuted = c.fetched || pl.source == OffsetFromErrorAnswer || pl.grade < stored && c.at > pl.at
+		refuted = pl.source == OffsetFromErrorAnswer || c.fetched && c.last >= pl.sent || pl.grade < stored && c.at > pl.at
 		return !refuted
 	})
 	return refuted

@@ -35,10 +35,11 @@ func (c *chains) fetchOnly() {
 func (c *chains) equalPairs() [][2]entry {
 	var pairs [][2]entry
 	for _, o := range c.repeated().all {
-		if o.count != 2 {
+		entries := o.inOneLog()
+		if len(entries) != 2 {
 			continue
 		}
-		a, b := o.entries[0], o.entries[1]
+		a, b := entries[0], entries[1]
 		x, y := c.storedAt(a), c.storedAt(b)
 		if x == NoOffset || y == NoOffset || x == y || !c.sameTimestamp(a, b) || !a.b.fate().beside(b.b.fate()) {
 			continue
@@ -50,6 +51,14 @@ func (c *chains) equalPairs() [][2]entry {
 	}
 	slices.SortStableFunc(pairs, func(a, b [2]entry) int { return cmp.Compare(c.storedAt(a[1]), c.storedAt(b[1])) })
 	return pairs
+}
+
+// inOneLog returns the records of a content, without those that a log has lost that was cut back where there are more than two.
+func (o *occurrence) inOneLog() []entry {
+	if o.count <= 2 || o.count > len(o.entries) {
+		return o.entries[:min(o.count, len(o.entries))]
+	}
+	return slices.DeleteFunc(slices.Clone(o.entries), func(e entry) bool { return e.b.fate().void != nil })
 }
 
 // storedAt returns where a record stands for all readers, NoOffset if that is not shown.

@@ -31,13 +31,17 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		return roomUnknown, NoOffset
 	}
 	lower, ok := p.lowerBound(f)
-	cut := lower > upper && p.known().cutBetween(f, upper)
+	cut := lower > upper && p.known().cutSince(f, upper)
 	if lower > upper && !cut || !ok && !f.idempotent() {
 		return roomUnknown, NoOffset
 	}
-	holes := p.holes(max(lower, 0), upper) // none where f stood behind what was cut off
+	known := p.known().standing
+	if l.fate().void != nil {
+		known = p.known().holes
+	}
+	holes := p.holes(known, max(lower, 0), upper) // none where f stood behind what was cut off
 	if !f.idempotent() {
-		holes = append(holes, p.holes(upper, p.knownEnd())...) // it may have been appended late
+		holes = append(holes, p.holes(known, upper, p.knownEnd())...) // it may have been appended late
 	}
 	var total int64
 	for _, h := range holes {
@@ -46,7 +50,7 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	if total < int64(f.count()) {
 		return noRoom, NoOffset
 	}
-	if !ok || cut || len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) || p.sendsHidden(f, l, holes[0]) || p.readOver(holes[0]) {
+	if !ok || cut || len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) || p.sendsHidden(f, l, holes[0]) || p.readOver(holes[0]) || l.fate().void == nil && p.known().cutSince(f, holes[0].from) {
 		return roomUnknown, NoOffset
 	}
 	at := holes[0].from
@@ -96,7 +100,15 @@ func (p *partition) readOver(h hole) bool {
 		return false
 	}
 	before, behind := p.sightings[i-1], p.sightings[i]
+	if before.batch.LastOffset() >= h.from {
+		return false // of a log that was cut back
+	}
 	return before.consumer != nil && before.consumer == behind.consumer || before.replica != nil && before.replica == behind.replica
+}
+
+// cutSince reports whether the log was cut back to an offset or below after f had been sent: a leader may have had f before that.
+func (c *claims) cutSince(f *batch, offset int64) bool {
+	return slices.ContainsFunc(c.rewinds, func(r rewind) bool { return r.at > f.first.Time && r.offset <= offset })
 }
 
 // take gives a hole to a batch; false if another batch has it already.
@@ -139,8 +151,8 @@ func (p *partition) sendsHidden(f, l *batch, own hole) bool {
 	return within(p.j.gaps[cl].requests, p.known().sentBefore(own.from), l.first.Time)
 }
 
-// holes returns the unknown ranges of [from, to).
-func (p *partition) holes(from, to int64) []hole {
+// holes returns the unknown ranges of [from, to), by the holes between what is known.
+func (p *partition) holes(inner []hole, from, to int64) []hole {
 	var holes []hole
 	add := func(h hole) {
 		if h.from, h.to = max(h.from, from), min(h.to, to); h.from < h.to {
@@ -148,7 +160,6 @@ func (p *partition) holes(from, to int64) []hole {
 		}
 	}
 	log := p.known()
-	inner := log.holes
 	if len(log.all) == 0 {
 		add(hole{from, to})
 		return holes

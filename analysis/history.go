@@ -158,7 +158,7 @@ func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) (added int6
 	h.batches = true
 	rivals := 0
 	s := h.stored[b.BaseOffset]
-	for ; s != nil && !sameStored(s.batch, b); s = s.rival {
+	for ; s != nil && (s.batch.Magic < b.Magic || !sameStored(s.batch, b)); s = s.rival {
 		rivals++
 	}
 	if s == nil {
@@ -211,8 +211,14 @@ func sameStored(a, b *kafka.Batch) bool {
 	if a.Idempotent() && b.Idempotent() && (a.ProducerID != b.ProducerID || a.ProducerEpoch != b.ProducerEpoch || a.BaseSequence != b.BaseSequence) {
 		return false
 	}
+	if a.Idempotent() && (emptied(a) || emptied(b)) {
+		return a.ProducerID == b.ProducerID && a.LastSequence() == b.LastSequence()
+	}
 	return len(a.Records) > 0 && len(b.Records) > 0 && sameRecords(a.Records, b.Records, false)
 }
+
+// emptied reports whether compaction has taken all records of a batch: it stays for the sequences of its producer.
+func emptied(b *kafka.Batch) bool { return b.RecordCount == 0 && b.Magic >= 2 }
 
 // sameRecords reports whether the records that both lists hold, by offset delta, are equal, and that there are some.
 // Lists differ in length where the log was compacted or a set was read message by message.

@@ -101,7 +101,7 @@ const maxSetMessages = 1000
 // showsIn reports whether the sighting may be the batch's record of the given delta and what follows it.
 func (b *batch) showsIn(s *sighting, delta int32) bool {
 	if b.idempotent() && s.batch.Idempotent() {
-		return delta == 0 && identityOf(s.batch) == b.id && sameContent(b.info, s.batch)
+		return delta == 0 && identityOf(s.batch) == b.id && (emptied(s.batch) || sameContent(b.info, s.batch))
 	}
 	if b.info.CRC == s.batch.CRC && delta == 0 {
 		return true

@@ -106,7 +106,7 @@ func TestPublicLessons(t *testing.T) {
 		{
 			name:    "KAFKA-14704: one Fetch sighting on an old leader epoch, then other content",
 			history: `p1 > t/0 7/0/5:a; p1 < 6=10; r1 fetch t/0 hw=11 10=7/0/5:a^3; p2 > t/0 7/1/0:a; p2 < =12; r2 fetch t/0 hw=13 10=8/0/0:xy^4 12=7/1/0:a^4`,
-			counts:  `appended 1, epoch_bumps 1`,
+			counts:  `appended 1, epoch_bumps 1, leader_changes 1`,
 		},
 		{
 			name:    "redpanda 4366: a broker's log claims that one request was handled twice; on the wire there is one request",

@@ -74,7 +74,7 @@ func (p *partition) growthByServer() (servers []netip.AddrPort, at map[netip.Add
 			servers, at[server] = append(servers, server), new(growth)
 		}
 		at[server].all = append(at[server].all, one)
-		at[server].ends.add(pcap.Ref{Time: one.at}, end)
+		at[server].ends.add(one.at, end)
 	}
 	for _, s := range p.sends {
 		a := s.reply()

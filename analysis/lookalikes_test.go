@@ -132,7 +132,7 @@ func TestLookAlikes(t *testing.T) {
 		{
 			name:    "11 a first copy that the new leader truncated: the offset later holds other content",
 			history: `p1 > t/0 7/0/5:ab; p1 < 6=10; f2 fetch t/0 follower=3 hw=10 10=7/0/5:ab^3; p2 > t/0 7/1/0:ab; p2 < =12; r2 fetch t/0 hw=14 10=8/0/0:xy^4 12=7/1/0:ab^4`,
-			counts:  `appended 1, epoch_bumps 1`,
+			counts:  `appended 1, epoch_bumps 1, leader_changes 1`,
 		},
 		{
 			name:    "12 internal topics by a Metadata flag",

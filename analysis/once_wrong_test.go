@@ -203,7 +203,7 @@ func TestOnceWrong(t *testing.T) {
 			name: "an unclean election cut the log back: the first copy was fetched, behind what stands there now",
 			history: `p1 > t/0 7/0/0:a; p1 < =10; p1 > t/0 7/0/1:b; r1 fetch t/0 hw=12 10=7/0/0:a^1 11=7/0/1:b^1; p1 rst
 				q2 > t/0 9/0/0:x; q2 < =10; p2 > t/0 7/1/0:b; p2 < =11; r2 fetch t/0 hw=12 10=9/0/0:x^2 11=7/1/0:b^2`,
-			counts: `appended 3, epoch_bumps 1`,
+			counts: `appended 3, epoch_bumps 1, leader_changes 1`,
 		},
 		{
 			name:    "an error without an offset, and the log has both: the broker stored it in the end",

@@ -17,7 +17,7 @@ type partition struct {
 	histories []*history // see gather
 	sends     []*send
 	torn      []*send     // never arrived, or not whole; they show where a producer's sequences stood
-	sightings []*sighting // by offset after build; those that a later leader overwrote are not in it
+	sightings []*sighting // by offset after build
 	marks     []highWatermark
 	leaders   []leaderSeen
 	ends      []epochEnd

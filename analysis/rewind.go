@@ -1,70 +1,224 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// rewind is an append at an offset below the known end: the log had been cut back to there, by an unclean
-// leader election, or the topic had been deleted and created again under its name. What stood there and behind it is gone.
+// rewind is a log that was cut back, by an unclean leader election or by a follower that became like its leader, or one that was
+// begun anew, when the topic had been deleted and created again under its name. What stood at its offset and behind it is gone.
 type rewind struct {
 	offset int64
+	epoch  int32          // of the leader that appended there next, over what an older one had; -1 unknown
 	from   pcap.Timestamp // until when the log was surely whole
+	whole  pcap.Timestamp // until when it was, if what may be one cut is one
 	at     pcap.Timestamp // what was known of the log before this time is void
 }
 
-// findRewinds finds the OK answers to new batches below what was known before they were sent: of producers with an id only those
-// that stand where other content was.
+func rewindAt(offset int64, from, at pcap.Timestamp) rewind {
+	return rewind{offset, -1, from, from, at}
+}
+
+// findRewinds finds the OK answers to new batches without a producer id below what was known before they were sent. With an id it
+// may be the answer to a retry of a batch that the capture lacks.
 func (p *partition) findRewinds(c *claims) []rewind {
-	var all []rewind
+	var log ends
 	for _, b := range p.batches {
+		if b.idempotent() {
+			continue
+		}
 		for _, pl := range b.places() {
-			if len(all) == maxRivals {
-				return all
+			if pl.source == OffsetFromAnswer {
+				log.all = append(log.all, end{pl.sent, pl.offset, true})
 			}
-			if pl.source != OffsetFromAnswer || pl.retry || pl.sighting != nil || c.bounds.known.before(pl.sent) <= pl.offset {
-				continue
-			}
-			if !b.idempotent() { // else it may be the answer to a retry of a batch that the capture lacks
-				all = append(all, rewind{pl.offset, pl.sent, pl.sent})
-				continue
-			}
-			c.overlapping(pl.offset, pl.offset+int64(b.count()), func(other claim) bool {
-				if other.batch == nil || other.batch == b || other.uncertain || other.at >= pl.sent || !differ(other.batch, b) {
-					return true
+		}
+	}
+	if len(log.all) == 0 {
+		return nil
+	}
+	for i := range c.all {
+		if one := &c.all[i]; !one.uncertain {
+			log.add(one.at, one.to)
+		}
+	}
+	var all []rewind
+	log.replay(func(e end, before int64) {
+		if e.cut && e.offset < before {
+			all = append(all, rewindAt(e.offset, e.at, e.at))
+		}
+	})
+	return all
+}
+
+// stay is from when to when a batch was known to stand at an offset.
+type stay struct {
+	first pcap.Timestamp // it was not appended before its request or, where that was not seen, had been by then; 0: not known
+	last  pcap.Timestamp // when its answer came, or when it was last fetched
+	base  int64          // of its first record
+	epoch int32          // of the leader that appended it, -1 unknown
+}
+
+// stayAt joins what the answers and sightings say of a batch at one offset. An error answer came long after the append, and a
+// retry's is about an earlier one.
+func (b *batch) stayAt(at place) stay {
+	s := stay{base: at.offset, epoch: -1}
+	known := false
+	for _, pl := range b.places() {
+		if pl.offset != at.offset {
+			continue
+		}
+		first := pl.sent
+		switch {
+		case pl.sighting != nil:
+			first, known = pl.known, true
+			s.epoch = max(s.epoch, pl.leaderEpoch)
+		case pl.source == OffsetFromErrorAnswer:
+		case pl.retry:
+			first = pl.at
+		default:
+			known = true
+		}
+		if s.first == 0 || first < s.first {
+			s.first = first
+		}
+		s.last = max(s.last, pl.last)
+	}
+	if !known {
+		s.first = 0
+	}
+	return s
+}
+
+// conflicts finds the offsets at which the log held one content and then another one.
+func (c *claims) conflicts() []rewind {
+	var all []rewind
+	for i := range c.all {
+		a := &c.all[i]
+		for j := i + 1; j < min(len(c.all), i+1+maxRivals) && c.all[j].from < a.to; j++ {
+			if b := &c.all[j]; a.differs(b) {
+				if r, ok := overwritten(a, b); ok {
+					all = append(all, r)
 				}
-				all = append(all, rewind{pl.offset, pl.sent, pl.sent})
-				return false
-			})
+			}
 		}
 	}
 	return all
 }
 
-// differ reports whether the records of two batches are known to be different.
-func differ(a, b *batch) bool {
-	return len(a.records) > 0 && len(b.records) > 0 && !sameRecords(a.records, b.records, false)
+// overwritten tells which of two contents at one offset came later. Leader epochs say it within one log: a broker that does not know
+// yet that it leads no more goes on showing the older one. Of logs that have been begun anew, times say it. Two that were seen by turns are
+// of two logs under one name.
+func overwritten(a, b *claim) (rewind, bool) {
+	if a.epoch > b.epoch || a.epoch == b.epoch && a.first > b.first {
+		a, b = b, a
+	}
+	offset := max(a.from, b.from)
+	older := a.epoch >= 0 && a.epoch < b.epoch
+	switch {
+	case a.first > b.last && older: // begun anew, unless a broker that leads no more was read
+		return rewindAt(offset, b.last, max(a.first, b.last+fallAfter)), true
+	case a.first > b.last:
+		return rewindAt(offset, b.last, a.first), true
+	case older:
+		r := rewindAt(offset, min(a.last, b.first), b.first)
+		r.epoch = b.epoch
+		return r, true
+	}
+	return rewindAt(offset, a.last, b.first), b.first > a.last
+}
+
+// differs reports whether two claims are known to be of different records, whatever brokers make of a batch (VERDICTS R15).
+func (c *claim) differs(o *claim) bool {
+	a, b := c.batch, o.batch
+	if a == b || a == nil || b == nil {
+		return false
+	}
+	if a.info.Control() != b.info.Control() || a.idempotent() && b.idempotent() && a.id != b.id {
+		return true
+	}
+	converted := a.convertedIn(b.info) || b.convertedIn(a.info)
+	x, y := a.records, b.records
+	for len(x) > 0 && len(y) > 0 {
+		switch at := c.base + int64(x[0].Delta) - o.base - int64(y[0].Delta); {
+		case at < 0:
+			x = x[1:]
+		case at > 0:
+			y = y[1:]
+		case !sameRecord(&x[0], &y[0], converted):
+			return true
+		default:
+			x, y = x[1:], y[1:]
+		}
+	}
+	return false
+}
+
+// sameRecord compares two records; converted: as far as an old format keeps them.
+func sameRecord(a, b *kafka.Record, converted bool) bool {
+	return a.Content == b.Content || converted && a.Key == b.Key && a.Value == b.Value
+}
+
+// lastAbove returns when the log was last known to reach beyond an offset, up to a time.
+func (c *claims) lastAbove(offset int64, by pcap.Timestamp) pcap.Timestamp {
+	var last pcap.Timestamp
+	for i := range c.all {
+		if one := &c.all[i]; one.to > offset && one.at < by {
+			last = max(last, one.at)
+		}
+	}
+	return last
+}
+
+// joined takes for one cut what may have been one: what one leader epoch wrote over older ones, and what happened within one time.
+func (c *claims) joined(all []rewind) []rewind {
+	slices.SortStableFunc(all, func(a, b rewind) int { return cmp.Compare(a.at, b.at) })
+	kept := all[:0]
+	for _, r := range all {
+		i := slices.IndexFunc(kept, func(k rewind) bool { return k.epoch == r.epoch && (k.epoch >= 0 || r.from <= k.at) })
+		switch {
+		case i >= 0:
+			k := &kept[i]
+			k.offset, k.from, k.whole = min(k.offset, r.offset), min(k.from, r.from), max(k.whole, r.whole)
+		case len(kept) < maxRivals:
+			kept = append(kept, r)
+		}
+	}
+	for i := range kept {
+		if r := &kept[i]; r.epoch >= 0 {
+			r.whole = max(r.whole, c.lastOlder(r))
+		}
+	}
+	return kept
+}
+
+// lastOlder returns when what older leaders had at the offset of a cut and behind it was last seen.
+func (c *claims) lastOlder(r *rewind) pcap.Timestamp {
+	var last pcap.Timestamp
+	for i := range c.all {
+		if one := &c.all[i]; one.from >= r.offset && one.epoch >= 0 && one.epoch < r.epoch {
+			last = max(last, one.last)
+		}
+	}
+	return last
 }
 
 // rewound returns the first time that the log was cut back behind a place since that was last known, nil for none.
-func (c *claims) rewound(pl place) *rewind {
-	last := pl.at
-	if pl.sighting != nil {
-		last = pl.sighting.lastSeen
-	}
+func (c *claims) rewound(offset int64, last pcap.Timestamp, leaderEpoch int32) *rewind {
 	var first *rewind
 	for i := range c.rewinds {
-		if r := &c.rewinds[i]; r.at > last && r.offset <= pl.offset && (first == nil || r.at < first.at) {
+		r := &c.rewinds[i]
+		gone := r.at > last
+		if leaderEpoch >= 0 && r.epoch >= 0 {
+			gone = leaderEpoch < r.epoch // behind an epoch stand later ones only
+		}
+		if gone && r.offset <= offset && (first == nil || r.at < first.at) {
 			first = r
 		}
 	}
 	return first
-}
-
-// cutBetween reports whether the log was cut back to an offset or to before it when the batch had been sent.
-func (c *claims) cutBetween(b *batch, offset int64) bool {
-	return slices.ContainsFunc(c.rewinds, func(r rewind) bool { return r.offset <= offset && r.at >= b.first.Time })
 }
 
 // beside reports whether two places were in one log at one time.
@@ -72,7 +226,18 @@ func (f fate) beside(o fate) bool {
 	if f.log != o.log && f.log != 0 && o.log != 0 {
 		return false
 	}
-	return f.void == o.void || (f.void == nil || o.known <= f.void.from) && (o.void == nil || f.known <= o.void.from)
+	if f.void != nil && f.void == o.void && min(f.grade, o.grade) == stored && max(f.known, o.known) <= f.void.whole {
+		return true
+	}
+	return o.known <= f.until() && f.known <= o.until()
+}
+
+// until returns until when the place surely was in the log.
+func (f fate) until() pcap.Timestamp {
+	if f.void == nil {
+		return forever
+	}
+	return max(min(f.last, f.void.at), f.void.from)
 }
 
 // beside keeps the copies that stood in the log together with the last one for which there are any.

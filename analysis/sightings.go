@@ -3,8 +3,6 @@ package analysis
 import (
 	"cmp"
 	"slices"
-
-	"github.com/kdupscan/kdupscan/pcap"
 )
 
 // dropForgotten leaves out what was judged before, dropped from the history and then fetched again.
@@ -36,25 +34,45 @@ func merged(all []forgotten) []forgotten {
 	return joined
 }
 
-// mergeSightings sorts the sightings by offset, takes those of several servers as one, and drops what a later leader has
-// overwritten: of rival contents at one offset the one with the highest leader epoch stands.
+// mergeSightings sorts the sightings by offset and takes those of several servers as one.
 func (p *partition) mergeSightings() {
 	slices.SortStableFunc(p.sightings, func(a, b *sighting) int {
-		return cmp.Or(cmp.Compare(a.batch.BaseOffset, b.batch.BaseOffset), cmp.Compare(b.leaderEpoch, a.leaderEpoch), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(a.batch.BaseOffset, b.batch.BaseOffset), cmp.Compare(b.batch.Magic, a.batch.Magic),
+			cmp.Compare(b.leaderEpoch, a.leaderEpoch), cmp.Compare(a.order, b.order))
 	})
 	kept := p.sightings[:0:0]
 next:
 	for _, s := range p.sightings {
 		for i := len(kept) - 1; i >= 0 && i >= len(kept)-maxRivals && kept[i].batch.LastOffset() >= s.batch.BaseOffset; i-- {
 			k := kept[i]
-			if k.batch.BaseOffset == s.batch.BaseOffset && sameStored(k.batch, s.batch) {
+			switch {
+			case k.convertedInto(s):
+				kept[i] = k.alsoSeen(s)
+				continue next
+			case k.batch.BaseOffset == s.batch.BaseOffset && sameStored(k.batch, s.batch):
 				kept[i] = k.with(s)
 				continue next
 			}
 		}
 		kept = append(kept, s)
 	}
-	p.sightings = dropOverwritten(kept)
+	p.sightings = kept
+}
+
+// convertedInto reports whether the other sighting shows records of the batch as a reader of an old version is given them.
+func (s *sighting) convertedInto(o *sighting) bool {
+	if s.batch.Magic < 2 || o.batch.Magic >= 2 || len(o.batch.Records) == 0 {
+		return false
+	}
+	return sameRun(s.batch.Records, int32(o.batch.BaseOffset-s.batch.BaseOffset), o.batch.Records, true)
+}
+
+// alsoSeen returns a sighting that was seen as the other one, too, which shows less of it.
+func (s *sighting) alsoSeen(o *sighting) *sighting {
+	both := *s
+	both.lastSeen = max(s.lastSeen, o.lastSeen)
+	both.twins = append(slices.Clip(s.twins), o.order)
+	return &both
 }
 
 // with returns a sighting that has the views of both.
@@ -74,56 +92,4 @@ func (s *sighting) with(o *sighting) *sighting {
 	both.lastSeen = max(s.lastSeen, o.lastSeen)
 	both.twins = append(slices.Clip(s.twins), o.order)
 	return &both
-}
-
-// overwrite is a sighting that took the place of another one.
-type overwrite struct {
-	offset int64
-	epoch  int32
-	at     pcap.Timestamp // its first sight
-}
-
-// dropOverwritten leaves out what stands no longer where it was seen, and what stood behind that.
-func dropOverwritten(all []*sighting) []*sighting {
-	if len(all) == 0 {
-		return nil
-	}
-	lost := map[*sighting]bool{}
-	var overwrites []overwrite
-	note := func(by, over *sighting) {
-		lost[over] = true
-		if len(overwrites) == maxRivals {
-			return
-		}
-		overwrites = append(overwrites, overwrite{max(by.batch.BaseOffset, over.batch.BaseOffset), by.leaderEpoch, by.firstSight()})
-	}
-	for i, s := range all {
-		for _, o := range all[i+1 : min(len(all), i+1+maxRivals)] {
-			if o.batch.BaseOffset > s.batch.LastOffset() {
-				break
-			}
-			switch {
-			case s.leaderEpoch > o.leaderEpoch:
-				note(s, o)
-			case s.leaderEpoch < o.leaderEpoch:
-				note(o, s)
-			case len(s.batch.Records) == 0 || len(o.batch.Records) == 0:
-			case s.lastSeen < o.firstSight(): // one log has one content under one epoch: this is another log of the same name
-				note(o, s)
-			case o.lastSeen < s.firstSight():
-				note(s, o)
-			}
-		}
-	}
-	if len(lost) == 0 {
-		return all
-	}
-	return slices.DeleteFunc(all, func(s *sighting) bool { return lost[s] || s.behind(overwrites) })
-}
-
-// behind reports whether a sighting stood behind one that was overwritten, under no later leader, and was not seen since.
-func (s *sighting) behind(all []overwrite) bool {
-	return slices.ContainsFunc(all, func(o overwrite) bool {
-		return s.batch.BaseOffset >= o.offset && s.lastSeen < o.at && (s.leaderEpoch == o.epoch || s.leaderEpoch >= 0 && s.leaderEpoch < o.epoch)
-	})
 }
