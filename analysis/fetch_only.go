@@ -155,8 +155,14 @@ func movedOn(f, l *batch) bool {
 	x, _ := f.client()
 	y, _ := l.client()
 	return x.addr != y.addr && x.id == y.id && x.id != "" && f.openAt(l.first.Time) && f.givenUpAt(l.first.Time) &&
-		!f.p.adjacent().clients.overlap(x, y) &&
+		!f.p.adjacent().clients.overlap(x, y) && !f.p.overlapHidden(x, y) &&
 		!f.passedOnFrom(y.addr) && !l.passedOnFrom(x.addr)
+}
+
+// overlapHidden reports whether gaps of the capture may hide that two clients were at work beside each other.
+func (p *partition) overlapHidden(one, other client) bool {
+	a, b := p.adjacent().clients[one], p.adjacent().clients[other]
+	return a != nil && b != nil && (within(p.j.gaps[one].requests, b[0], forever) || within(p.j.gaps[other].requests, 0, a[1]))
 }
 
 // passedOnFrom reports whether a host passed the batch on.
