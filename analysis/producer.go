@@ -29,6 +29,7 @@ type producer struct {
 	endings       []*kafka.TransactionEnding
 	markers       []marker
 	knownMarkers  map[marker]bool
+	markersLost   bool // some were dropped
 	transactional *string
 	links         []*link // that sent with this id
 	hasClientID   bool
@@ -208,7 +209,7 @@ func (p *producers) sighted(o *kafka.BatchFetched) {
 	}
 	if len(pr.markers) == maxEnds {
 		clear(pr.knownMarkers)
-		pr.markers = newest(pr.markers, maxEnds/2)
+		pr.markers, pr.markersLost = newest(pr.markers, maxEnds/2), true
 		for _, kept := range pr.markers {
 			pr.knownMarkers[kept] = true
 		}
@@ -283,81 +284,4 @@ func (pr *producer) software() string {
 		}
 	}
 	return software
-}
-
-// outcome is the end of the transaction that a batch belongs to.
-type outcome uint8
-
-const (
-	outcomeUnknown outcome = iota
-	committed
-	aborted
-)
-
-// outcomeOf tells how the transaction ended that a batch of the epoch belongs to, sent at a time and stored at an offset (where
-// those are known). An EndTxn that asks for an abort decides even when its answer is lost, and so does an abort marker
-// behind the batch; then a commit; then an InitProducerId, which ends what is open.
-func (pr *producer) outcomeOf(epoch int16, where func(marker) bool, offset int64, sent pcap.Timestamp, hasSend bool) outcome {
-	asked := outcomeUnknown
-	if hasSend {
-		asked = pr.askedFor(epoch, sent)
-	}
-	shown := pr.markerBehind(epoch, where, offset)
-	switch {
-	case asked == aborted || shown == aborted:
-		return aborted
-	case asked == committed || shown == committed:
-		return committed
-	}
-	if hasSend && slices.ContainsFunc(pr.grants, func(g *kafka.ProducerGranted) bool { return g.At.Time > sent }) {
-		return aborted
-	}
-	return outcomeUnknown
-}
-
-// cameBehindItsAbort reports whether the first batch of an epoch reached the log so late that the marker of its own transaction stands in front
-// of it. There it is part of the producer's next one (what KIP-890 prevents).
-func (pr *producer) cameBehindItsAbort(epoch int16, where func(marker) bool, offset int64, sent pcap.Timestamp) bool {
-	return slices.ContainsFunc(pr.markers, func(m marker) bool { return !m.commit && m.epoch == epoch && m.offset < offset && where(m) }) &&
-		!slices.ContainsFunc(pr.endings, func(e *kafka.TransactionEnding) bool {
-			return !e.Commit && e.ProducerEpoch == epoch && e.At.Time <= sent
-		})
-}
-
-// askedFor returns what the first EndTxn or WriteTxnMarkers after a time asks for: a commit of the epoch, or an abort of it or of a
-// later one that fences it.
-func (pr *producer) askedFor(epoch int16, sent pcap.Timestamp) outcome {
-	for _, e := range pr.endings {
-		if e.At.Time > sent && (e.ProducerEpoch == epoch || !e.Commit && e.ProducerEpoch > epoch) {
-			return outcomeFrom(e.Commit)
-		}
-	}
-	return outcomeUnknown
-}
-
-// markerBehind returns what the first marker behind an offset says. A commit has the epoch of the batch or, with transactions of
-// version 2, the one after it; any other is that of a later transaction.
-func (pr *producer) markerBehind(epoch int16, where func(marker) bool, offset int64) outcome {
-	first, found := pr.firstMarker(where, offset)
-	if !found || first.commit && first.epoch != epoch && first.epoch != epoch+1 {
-		return outcomeUnknown
-	}
-	return outcomeFrom(first.commit)
-}
-
-// firstMarker returns the first marker behind an offset.
-func (pr *producer) firstMarker(where func(marker) bool, offset int64) (first marker, found bool) {
-	for _, m := range pr.markers {
-		if offset >= 0 && where(m) && m.offset > offset && (!found || m.offset < first.offset) {
-			first, found = m, true
-		}
-	}
-	return first, found
-}
-
-func outcomeFrom(commit bool) outcome {
-	if commit {
-		return committed
-	}
-	return aborted
 }

@@ -190,42 +190,6 @@ func weigh(copies []copyOf) ([]copyOf, Verdict) {
 
 func isLast(copies []copyOf, c copyOf) bool { return c.entry == copies[len(copies)-1].entry }
 
-// abortedIn reports whether the batch belongs to a transaction that was aborted, or whose commit nothing shows while its
-// producer moved on to another epoch: a client aborts before it does that.
-func (c *chains) abortedIn(b *batch, f fate) bool {
-	if !b.info.Transactional() {
-		return false
-	}
-	switch c.outcome(b, f) {
-	case committed:
-		return false
-	case aborted:
-		return true
-	}
-	for a := range c.p.aborted {
-		if a.ProducerID == b.id.producer && f.offset >= 0 && a.FirstOffset <= f.offset {
-			return true
-		}
-	}
-	return c.producers.get(b.p.cluster, b.id.producer).top > b.id.epoch
-}
-
-// outcome tells how the transaction of a batch ended.
-func (c *chains) outcome(b *batch, f fate) outcome {
-	pr := c.producers.get(b.p.cluster, b.id.producer)
-	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.p.hasMarker, f.offset, b.first.Time)
-	return pr.outcomeOf(b.id.epoch, c.p.hasMarker, f.offset, b.first.Time, len(b.sends) > 0 && !late)
-}
-
-// endedByEpoch reports whether the end of a batch's transaction raised the epoch, as transactions of version 2 do: its marker has the next one.
-func (c *chains) endedByEpoch(b *batch) bool {
-	m, found := c.producers.get(b.p.cluster, b.id.producer).firstMarker(c.p.hasMarker, b.fate().offset)
-	return b.info.Transactional() && found && m.epoch > b.id.epoch
-}
-
-// hasMarker reports whether a transaction marker stands in the partition.
-func (p *partition) hasMarker(m marker) bool { return m.partition == p.number && p.isTopic(m.topic) }
-
 func (p *partition) isTopic(t kafka.Topic) bool {
 	if t.ID != [16]byte{} && p.topic.ID != [16]byte{} {
 		return t.ID == p.topic.ID

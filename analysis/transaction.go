@@ -1,0 +1,134 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
+
+// outcome is the end of the transaction that a batch belongs to.
+type outcome uint8
+
+const (
+	outcomeUnknown outcome = iota
+	committed
+	aborted
+)
+
+// abortedIn reports whether the batch belongs to a transaction that was aborted, or whose commit nothing shows while its
+// producer moved on to another epoch: a client aborts before it does that.
+func (c *chains) abortedIn(b *batch, f fate) bool {
+	if !b.info.Transactional() {
+		return false
+	}
+	switch c.outcome(b, f) {
+	case committed:
+		return false
+	case aborted:
+		return true
+	}
+	for a := range c.p.aborted {
+		if a.ProducerID == b.id.producer && f.offset >= 0 && a.FirstOffset <= f.offset {
+			return true
+		}
+	}
+	return c.producers.get(b.p.cluster, b.id.producer).top > b.id.epoch
+}
+
+// outcome tells how the transaction of a batch ended.
+func (c *chains) outcome(b *batch, f fate) outcome {
+	pr := c.producers.get(b.p.cluster, b.id.producer)
+	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.p.hasMarker, f.offset, b.first.Time)
+	return pr.outcomeOf(b.id.epoch, c.markerBehind(pr, b, f.offset), b.first.Time, len(b.sends) > 0 && !late)
+}
+
+// markerBehind returns what the first marker behind a batch says. A commit has the epoch of the batch or, with transactions of version 2, the
+// one after it; any other is that of a later transaction, and so may be one with offsets before it that nobody was seen to read.
+func (c *chains) markerBehind(pr *producer, b *batch, offset int64) outcome {
+	first, found := pr.firstMarker(c.p.hasMarker, offset)
+	switch {
+	case !found:
+		return outcomeUnknown
+	case !first.commit:
+		return aborted
+	case first.epoch != b.id.epoch && first.epoch != b.id.epoch+1 || pr.markersLost && !pr.hasMarkerBefore(c.p.hasMarker, offset):
+		return outcomeUnknown
+	}
+	hidden := c.p.holes(c.p.known().holes, offset+int64(b.count()), first.offset)
+	if slices.ContainsFunc(hidden, func(h hole) bool { return !c.p.readOver(h) }) {
+		return outcomeUnknown
+	}
+	return committed
+}
+
+// endedByEpoch reports whether the end of a batch's transaction raised the epoch, as transactions of version 2 do: its marker has the next one.
+func (c *chains) endedByEpoch(b *batch) bool {
+	m, found := c.producers.get(b.p.cluster, b.id.producer).firstMarker(c.p.hasMarker, b.fate().offset)
+	return b.info.Transactional() && found && m.epoch > b.id.epoch
+}
+
+// hasMarker reports whether a transaction marker stands in the partition.
+func (p *partition) hasMarker(m marker) bool { return m.partition == p.number && p.isTopic(m.topic) }
+
+// outcomeOf tells how the transaction ended that a batch of the epoch belongs to, sent at a time (where that is known), by what the marker
+// behind it shows. An EndTxn that asks for an abort decides even when its answer is lost, and so does an abort marker; then a commit;
+// then an InitProducerId, which ends what is open.
+func (pr *producer) outcomeOf(epoch int16, shown outcome, sent pcap.Timestamp, hasSend bool) outcome {
+	asked := outcomeUnknown
+	if hasSend {
+		asked = pr.askedFor(epoch, sent)
+	}
+	switch {
+	case asked == aborted || shown == aborted:
+		return aborted
+	case asked == committed || shown == committed:
+		return committed
+	}
+	if hasSend && slices.ContainsFunc(pr.grants, func(g *kafka.ProducerGranted) bool { return g.At.Time > sent }) {
+		return aborted
+	}
+	return outcomeUnknown
+}
+
+// cameBehindItsAbort reports whether the first batch of an epoch reached the log so late that the marker of its own transaction stands in front
+// of it. There it is part of the producer's next one (what KIP-890 prevents).
+func (pr *producer) cameBehindItsAbort(epoch int16, where func(marker) bool, offset int64, sent pcap.Timestamp) bool {
+	return slices.ContainsFunc(pr.markers, func(m marker) bool { return !m.commit && m.epoch == epoch && m.offset < offset && where(m) }) &&
+		!slices.ContainsFunc(pr.endings, func(e *kafka.TransactionEnding) bool {
+			return !e.Commit && e.ProducerEpoch == epoch && e.At.Time <= sent
+		})
+}
+
+// askedFor returns what the first EndTxn or WriteTxnMarkers after a time asks for: a commit of the epoch, or an abort of it or of a
+// later one that fences it.
+func (pr *producer) askedFor(epoch int16, sent pcap.Timestamp) outcome {
+	for _, e := range pr.endings {
+		if e.At.Time > sent && (e.ProducerEpoch == epoch || !e.Commit && e.ProducerEpoch > epoch) {
+			return outcomeFrom(e.Commit)
+		}
+	}
+	return outcomeUnknown
+}
+
+// firstMarker returns the first marker behind an offset.
+func (pr *producer) firstMarker(where func(marker) bool, offset int64) (first marker, found bool) {
+	for _, m := range pr.markers {
+		if offset >= 0 && where(m) && m.offset > offset && (!found || m.offset < first.offset) {
+			first, found = m, true
+		}
+	}
+	return first, found
+}
+
+func outcomeFrom(commit bool) outcome {
+	if commit {
+		return committed
+	}
+	return aborted
+}
+
+// hasMarkerBefore reports whether a marker before an offset is known: those behind it came later and have not been dropped.
+func (pr *producer) hasMarkerBefore(where func(marker) bool, offset int64) bool {
+	return slices.ContainsFunc(pr.markers, func(m marker) bool { return m.offset < offset && where(m) })
+}

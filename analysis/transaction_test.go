@@ -1,0 +1,56 @@
+package analysis
+
+import "testing"
+
+// A commit marker says of a batch before it what the first marker behind the batch says: none may stand between the two that nobody was seen
+// to read.
+func TestMarkersBehindABatch(t *testing.T) {
+	runCases(t, []historyCase{
+		{
+			name:    "the reader goes on from the batch to its marker",
+			history: `r1 fetch t/0 hw=11 10=7/0/0:a%txn; r1 fetch t/0 hw=34 11=7/0/1:x%txn 12=7/0:commit 13=8/0/0:a%txn 14=8/0:commit`,
+			want:    `confirmed unknown t/0 10>13`,
+		},
+		{
+			name:    "compaction took what stood in between",
+			history: `r1 fetch t/0 hw=34 10=7/0/0:a%txn 12=7/0:commit 13=8/0/0:a%txn 14=8/0:commit`,
+			want:    `confirmed unknown t/0 10>13`,
+		},
+		{
+			name: "twin: the reader leaves before the marker, an abort, and the next one begins behind it",
+			history: `r1 fetch t/0 hw=11 10=7/0/0:a%txn; r1 fin
+				s1 fetch t/0 hw=34 30=7/0/5:x%txn 31=7/0:commit 32=8/0/0:a%txn 33=8/0:commit`,
+		},
+		{
+			name: "twin: of a process that was started anew since",
+			history: `r1 fetch t/0 hw=11 10=7/0/0:a%txn; r1 fin
+				s1 fetch t/0 hw=34 30=7/0/5:x%txn 31=7/0:commit 32=7/1/0:a%txn 33=7/1:commit`,
+		},
+		{
+			name: "twin: the abort is in a gap",
+			history: `r1 fetch t/0 hw=11 10=7/0/0:a%txn; r1 gap server
+				r1 fetch t/0 hw=34 30=7/0/5:x%txn 31=7/0:commit 32=7/1/0:a%txn 33=7/1:commit`,
+		},
+		{
+			name: "twin: the producer aborts at a coordinator that was not captured and has the epoch after that, which its commit has, too",
+			history: `p1 > t/0 7/0/0:a%txn txn=x; p1 < =10 unacked; p1 rst; p1' > t/0 7/1/0:a%txn txn=x; p1' < =12
+				r1 fetch t/0 hw=14 12=7/1/0:a%txn 13=7/1:commit`,
+			counts: `appended 2, epoch_bumps 1`,
+		},
+		{
+			name: "twin: another producer takes over, and the first one commits something later",
+			history: `p1 > t/0 7/0/0:a%txn txn=x; p1 < =10 unacked; p1 rst; p1' > t/0 8/0/0:a%txn txn=y; p1' < =12
+				r1 fetch t/0 hw=30 12=8/0/0:a%txn 13=8/0:commit 20=7/0/4:x%txn 21=7/0:commit`,
+			counts: `appended 2`,
+		},
+	})
+}
+
+// Of a producer with many transactions only the latest markers are kept: the first one behind a batch may be none of these.
+func TestMarkersLost(t *testing.T) {
+	pr := &producer{id: 7, markersLost: true, markers: []marker{{epoch: 0, commit: true, offset: 20}, {epoch: 0, commit: true, offset: 30}}}
+	everywhere := func(marker) bool { return true }
+	if pr.hasMarkerBefore(everywhere, 15) || !pr.hasMarkerBefore(everywhere, 25) {
+		t.Error("markers behind offset 15 may have been dropped, those behind 25 have not")
+	}
+}
