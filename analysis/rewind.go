@@ -221,9 +221,12 @@ func (c *claims) rewound(offset int64, last pcap.Timestamp, leaderEpoch int32) *
 	return first
 }
 
-// beside reports whether two places were in one log at one time.
+// beside reports whether two places were in one log at one time. Leader epochs rise along a log: where they fall, it was begun anew.
 func (f fate) beside(o fate) bool {
 	if f.log != o.log && f.log != 0 && o.log != 0 {
+		return false
+	}
+	if f.leaderEpoch >= 0 && o.leaderEpoch >= 0 && cmp.Compare(f.offset, o.offset)*cmp.Compare(f.leaderEpoch, o.leaderEpoch) < 0 {
 		return false
 	}
 	if f.void != nil && f.void == o.void && min(f.grade, o.grade) == stored && max(f.known, o.known) <= f.void.whole {
