@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/kdupscan/kdupscan/kafka"
 )
@@ -26,10 +27,10 @@ func (p *partition) joinByAnswer(all []*sighting) []*sighting {
 	}
 	answered := p.answered()
 	var rest []*sighting
-	for i, s := range all {
+	for _, s := range all {
 		owner, base := p.ownerAt(answered.at(s.batch.BaseOffset), s), s.batch.BaseOffset
 		if owner == nil && s.batch.Magic < 2 {
-			owner, base = p.ownerOfInner(answered, all[:i], s)
+			owner, base = answered.ownerOfInner(s)
 		}
 		if owner == nil {
 			rest = append(rest, s)
@@ -81,22 +82,18 @@ func (p *partition) ownerAt(candidates answers, s *sighting) *batch {
 	return nil
 }
 
-// ownerOfInner finds the batch of a message that is not the first of its set: the one whose sighting stands just before it.
-func (p *partition) ownerOfInner(answered answers, before []*sighting, s *sighting) (owner *batch, base int64) {
-	for i := len(before) - 1; i >= 0 && i >= len(before)-maxSetMessages; i-- {
-		base := before[i].batch.BaseOffset
-		for _, a := range answered.at(base) {
-			delta := s.batch.BaseOffset - base
-			if delta < int64(a.b.count()) && a.b.showsIn(s, int32(delta)) {
-				return a.b, base
-			}
+// ownerOfInner finds the batch of a message that is not the first of its set, and where that batch begins. A reader of an old version may be
+// given a set from its fetch offset on.
+func (all answers) ownerOfInner(s *sighting) (owner *batch, base int64) {
+	offset := s.batch.BaseOffset
+	n := sort.Search(len(all), func(i int) bool { return all[i].offset > offset })
+	for i := n - 1; i >= max(0, n-maxRivals); i-- {
+		if delta := offset - all[i].offset; delta < int64(all[i].b.count()) && all[i].b.showsIn(s, int32(delta)) {
+			return all[i].b, all[i].offset
 		}
 	}
 	return nil, 0
 }
-
-// maxSetMessages bounds how far back the first message of an old message set is looked for.
-const maxSetMessages = 1000
 
 // showsIn reports whether the sighting may be the batch's record of the given delta and what follows it.
 func (b *batch) showsIn(s *sighting, delta int32) bool {

@@ -106,6 +106,10 @@ func TestLeaderEpochsBeginAnew(t *testing.T) {
 			history: `r1 fetch t/0 hw=3 1=7/0/1:b^5 2=7/0/2:f^5; @60000 r1 fetch t/0 hw=3 0=8/0/0:f^0 1=8/0/1:x^0 2=8/0/2:y^0`,
 		},
 		{
+			name:    "twin: the second log is longer already, and nobody reads it from its start",
+			history: `r1 fetch t/0 hw=3 2=7/0/0:f^5; @60000 r1 fetch t/0 hw=6 4=7/1/0:x^0 5=7/1/1:f^0`,
+		},
+		{
 			name:    "both are in the second log",
 			history: `r1 fetch t/0 hw=3 1=7/0/1:b^5 2=7/0/2:f^5; @60000 r1 fetch t/0 hw=3 0=8/0/0:y^0 1=8/0/1:x^0 2=8/1/0:x^0`,
 			want:    `confirmed epoch-bump t/0 1>2 8/0>8/1 by nothing`,
@@ -126,6 +130,18 @@ func TestOtherLooksAreNoCut(t *testing.T) {
 			name:    "a reader of an old version, and after it another of a new one, message by message",
 			history: `r1 fetch t/0 hw=14 12=7/1/0:fg^3; o1 fetch t/0 hw=14 10=-:f%m1 11=-:g%m1; s1 fetch t/0 hw=14 10=7/0/0:fg^3`,
 			want:    twice,
+		},
+		{
+			name: "a reader of an old version goes on from the middle of a batch",
+			history: `p1 > t/0 7/0/0:fg; p1 < =10 unacked; p1 rst; p1' > t/0 7/1/0:fg; p1' < =12
+				r1 fetch t/0 hw=14 11=-:g%m1 12=-:f%m1 13=-:g%m1`,
+			want: twice, counts: `appended 2, epoch_bumps 1`,
+		},
+		{
+			name: "twin: it finds another record there",
+			history: `p1 > t/0 7/0/0:fg; p1 < 7=10; p2 > t/0 7/1/0:fg; p2 < =12
+				r1 fetch t/0 hw=14 11=-:x%m1 12=-:f%m1 13=-:g%m1`,
+			counts: `appended 1, epoch_bumps 1`,
 		},
 		{
 			name:    "two clusters behind one address, one after the other",
