@@ -89,6 +89,10 @@ func (b *batch) findFate() fate {
 			continue
 		}
 		p.void = b.p.known().rewound(p.offset, p.last, p.leaderEpoch)
+		if p.void != nil && p.sighting != nil && p.sighting.consumer == nil && !b.p.reached(p.sighting, p.void.at) {
+			refuted++ // no consumer could ever read it
+			continue
+		}
 		better := p.grade > best.grade || p.grade == best.grade && p.source == OffsetFromFetch && best.source != OffsetFromFetch
 		if (p.void == nil) != (best.void == nil) {
 			better = p.void == nil // what still stands goes before what stood
@@ -142,7 +146,7 @@ func (b *batch) findPlaces() []place {
 		pl := place{sighting: s.sighting, created: created(s.batch), at: s.at}
 		pl.fate = fate{grade: appended, offset: s.base, source: OffsetFromFetch, leaderEpoch: s.leaderEpoch, acknowledged: true, known: s.firstSight(), last: s.lastSeen}
 		pl.log = b.p.logOf(s.link.Server)
-		if s.consumer != nil || b.p.reached(s.sighting) {
+		if s.consumer != nil || b.p.reached(s.sighting, forever) {
 			pl.grade = stored
 		}
 		all = append(all, pl)
@@ -168,12 +172,12 @@ func (b *batch) placeOf(s *send, a *kafka.BatchAnswered) place {
 	return pl
 }
 
-// reached reports whether the high watermark was seen to reach what a follower has copied, while no other leader had come that may
-// have made the follower drop it again.
-func (p *partition) reached(s *sighting) bool {
+// reached reports whether the high watermark was seen to reach what a follower has copied before a time, while no other leader had come that
+// may have made the follower drop it again.
+func (p *partition) reached(s *sighting, by pcap.Timestamp) bool {
 	for _, m := range p.marks {
 		if m.offset > s.batch.LastOffset() {
-			return !p.leaderRose(max(s.leaderEpoch, p.leaderEpochBy(s.lastSeen-1)), s.lastSeen, m.at.Time)
+			return m.at.Time < by && !p.leaderRose(max(s.leaderEpoch, p.leaderEpochBy(s.lastSeen-1)), s.lastSeen, m.at.Time)
 		}
 	}
 	return false

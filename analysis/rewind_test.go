@@ -76,6 +76,15 @@ func TestOtherContentShowsACut(t *testing.T) {
 			history: `f1 fetch t/0 hw=10 follower=2 10=7/0/0:f^3; r2 fetch t/0 hw=12 11=7/1/0:f^4; r2 fetch t/0 hw=12 10=9/0/0:x^4`,
 		},
 		{
+			name:    "a follower had both, and the high watermark reached them before they went",
+			history: `f1 fetch t/0 hw=10 follower=2 10=7/0/0:f^3 11=7/1/0:f^3; f1 fetch t/0 hw=12 follower=2; f2 fetch t/0 hw=12 follower=1 10=9/0/0:xy^4`,
+			want:    `confirmed epoch-bump t/0 10>11 7/0>7/1 by nothing`,
+		},
+		{
+			name:    "twin: the high watermark that reaches there is of the next leader, which has others there",
+			history: `f1 fetch t/0 hw=10 follower=2 10=7/0/0:f^3 11=7/1/0:f^3; f2 fetch t/0 hw=12 follower=1 10=9/0/0:xy^4`,
+		},
+		{
 			name:    "what was lost does not count when the rest is told apart",
 			history: `r1 fetch t/0 hw=106 105=7/0/0:f^17; r2 fetch t/0 hw=108 105=9/0/0:x^18 106=7/1/0:f^18 107=7/2/0:f^18`,
 			want:    `confirmed epoch-bump t/0 106>107 7/1>7/2 by nothing`,
