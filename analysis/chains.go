@@ -18,6 +18,7 @@ type chains struct {
 	doubles   []doubled
 	readGaps  bool // see readWithGaps
 	readKnown bool
+	markers   map[*producer][]marker // see markersOf
 }
 
 // nodeKey is the identity of a logical record: within an epoch a record keeps its sequence however its batch is cut.

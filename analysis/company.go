@@ -35,17 +35,37 @@ func (t *topics) clusterByCompany(server netip.AddrPort) string {
 	}
 	if t.company.version != t.version {
 		t.company.version, t.company.clusters = t.version, map[netip.AddrPort]string{}
-		for t.spread() {
-		}
+		t.spread()
 	}
 	return t.company.clusters[server]
 }
 
-// spread takes the word of each client of which only one cluster is known for its servers, and reports whether that told anything new.
-func (t *topics) spread() bool {
+// spread takes the word of each client of which only one cluster is known for its servers, and then of those that this tells one.
+func (t *topics) spread() {
+	var asked []client
+	users := map[netip.AddrPort][]client{}
+	for cl, servers := range t.company.servers {
+		asked = append(asked, cl)
+		for _, server := range servers {
+			users[server] = append(users[server], cl)
+		}
+	}
+	for len(asked) > 0 {
+		words := t.words(asked)
+		asked = nil
+		for server, cluster := range words {
+			if t.company.clusters[server] = cluster; cluster != "" {
+				asked = append(asked, users[server]...)
+			}
+		}
+	}
+}
+
+// words returns what some clients tell of servers of which nothing is known, "" where they disagree.
+func (t *topics) words(asked []client) map[netip.AddrPort]string {
 	words := map[netip.AddrPort]string{}
-	for _, servers := range t.company.servers {
-		only, unknown := t.onlyCluster(servers)
+	for _, cl := range asked {
+		only, unknown := t.onlyCluster(t.company.servers[cl])
 		if only == "" {
 			continue
 		}
@@ -57,10 +77,7 @@ func (t *topics) spread() bool {
 			}
 		}
 	}
-	for server, cluster := range words {
-		t.company.clusters[server] = cluster
-	}
-	return len(words) > 0
+	return words
 }
 
 // onlyCluster returns the one cluster that is known of some servers, "" if none or several are, and those of which nothing is known.

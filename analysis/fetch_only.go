@@ -17,7 +17,7 @@ func (c *chains) fetchOnly() {
 		return
 	}
 	for _, pair := range c.equalPairs() {
-		first, later := pair[0], pair[1]
+		first, later := pair.first, pair.later
 		if n := c.lookup(later); n != nil && n.prev != nil {
 			continue
 		}
@@ -32,8 +32,8 @@ func (c *chains) fetchOnly() {
 
 // equalPairs returns the records of equal content and timestamp that stand at exactly two offsets, in the order of the later
 // one's.
-func (c *chains) equalPairs() [][2]entry {
-	var pairs [][2]entry
+func (c *chains) equalPairs() []pair {
+	var pairs []pair
 	for _, o := range c.repeated().all {
 		entries := o.inOneLog()
 		if len(entries) != 2 {
@@ -47,10 +47,16 @@ func (c *chains) equalPairs() [][2]entry {
 		if x > y {
 			a, b = b, a
 		}
-		pairs = append(pairs, [2]entry{a, b})
+		pairs = append(pairs, pair{a, b, max(x, y)})
 	}
-	slices.SortStableFunc(pairs, func(a, b [2]entry) int { return cmp.Compare(c.storedAt(a[1]), c.storedAt(b[1])) })
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.at, b.at) })
 	return pairs
+}
+
+// pair is a record that the log shows twice.
+type pair struct {
+	first, later entry
+	at           int64 // where the later one stands
 }
 
 // inOneLog returns the records of a content, without those that a log has lost that was cut back where there are more than two.

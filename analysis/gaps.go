@@ -228,6 +228,19 @@ func (p *partition) unresolved() []*batch {
 	return p.open
 }
 
+// answersHidden returns those of them of which the capture may hide an answer.
+func (p *partition) answersHidden() []*batch {
+	if !p.unheardKnown {
+		p.unheardKnown = true
+		for _, b := range p.unresolved() {
+			if b.answerMayBeHidden() {
+				p.unheard = append(p.unheard, b)
+			}
+		}
+	}
+	return p.unheard
+}
+
 // unresolvedBefore returns the batches without a known place that may stand between lower and l, in the order in which a
 // leader took them: by sequence within a producer, else by first send.
 func (p *partition) unresolvedBefore(l *batch, lower int64) []*batch {

@@ -140,7 +140,10 @@ func (p *partition) gather() {
 	for _, h := range p.histories {
 		p.sends, p.torn, p.sightings = append(p.sends, h.sends...), append(p.torn, h.torn...), append(p.sightings, h.sightings...)
 		p.marks, p.leaders, p.forgotten = append(p.marks, h.marks...), append(p.leaders, h.leaders...), append(p.forgotten, h.forgotten...)
-		p.ends, p.levels = append(p.ends, h.ends...), append(p.levels, &h.level)
+		p.ends = append(p.ends, h.ends...)
+		if h.level.latest.at.Time != 0 && len(p.levels) < maxRivals { // no partition is read at so many servers
+			p.levels = append(p.levels, &h.level)
+		}
 		p.addAborted(h)
 	}
 }

@@ -1,6 +1,9 @@
 package analysis
 
-import "testing"
+import (
+	"net/netip"
+	"testing"
+)
 
 // TestSeveralLogs: servers that no answer names, in captures of several clusters.
 func TestSeveralLogs(t *testing.T) {
@@ -99,4 +102,22 @@ func TestSeveralLogs(t *testing.T) {
 			counts: `appended 1`,
 		},
 	})
+}
+
+// Each client of a chain tells of one more server: what is asked of them must not be asked of all again for each.
+func TestCompanyOfMany(t *testing.T) {
+	server := func(i int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 9, byte(i >> 8), byte(i)}), 9092)
+	}
+	names := newTopics()
+	names.known["A"], names.known["B"] = true, true
+	names.clusters[server(0)] = "A"
+	for i := range scaleSize {
+		cl := client{netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), "x"}
+		names.met(cl, server(i))
+		names.met(cl, server(i+1))
+	}
+	if have := names.clusterByCompany(server(scaleSize)); have != "A" {
+		t.Errorf("the last server is taken into %q", have)
+	}
 }

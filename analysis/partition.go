@@ -25,31 +25,33 @@ type partition struct {
 	aborted   map[kafka.AbortedTransaction]bool
 	forgotten []forgotten // of history that was dropped
 
-	batches     []*batch            // in the order of their first sends; those only fetched stand behind, by offset
-	memory      []batch             // of those that were sent; never more than there are sends, so that it stays in place
-	byIdentity  map[identity]*batch // the newest; others follow by rival
-	rivals      bool                // there are such
-	neighbours  *neighbours         // see adjacent
-	log         *claims             // see known
-	logs        logNumbers          // see logOf
-	occurs      *occurrences        // see repeated
-	open        []*batch            // see unresolved
-	openKnown   bool
-	unexplained []hole // see otherHoles
-	holesKnown  bool
-	hidden      []client // see writersHidden
-	hiddenKnown bool
-	changes     []rise // see rises
-	risesKnown  bool
-	timestamps  timestampType
-	placed      map[int64]*batch       // see take
-	delays      []delay                // see findDelays
-	chains      *chains                // nil for internal topics
-	news        map[producerEpoch]bool // see takesNew
-	bodies      []kafka.Fingerprint    // see findBodies
-	groups      []group                // what was found
-	kept        []*batch               // what must not be dropped
-	counts      Counts                 // of what is no finding
+	batches      []*batch            // in the order of their first sends; those only fetched stand behind, by offset
+	memory       []batch             // of those that were sent; never more than there are sends, so that it stays in place
+	byIdentity   map[identity]*batch // the newest; others follow by rival
+	rivals       bool                // there are such
+	neighbours   *neighbours         // see adjacent
+	log          *claims             // see known
+	logs         logNumbers          // see logOf
+	occurs       *occurrences        // see repeated
+	open         []*batch            // see unresolved
+	openKnown    bool
+	unheard      []*batch // see answersHidden
+	unheardKnown bool
+	unexplained  []hole // see otherHoles
+	holesKnown   bool
+	hidden       []client // see writersHidden
+	hiddenKnown  bool
+	changes      []rise // see rises
+	risesKnown   bool
+	timestamps   timestampType
+	placed       map[int64]*batch       // see take
+	delays       []delay                // see findDelays
+	chains       *chains                // nil for internal topics
+	news         map[producerEpoch]bool // see takesNew
+	bodies       []kafka.Fingerprint    // see findBodies
+	groups       []group                // what was found
+	kept         []*batch               // what must not be dropped
+	counts       Counts                 // of what is no finding
 }
 
 // timestampType is the topic's message.timestamp.type as far as the traffic shows it.

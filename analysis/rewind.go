@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -270,8 +271,9 @@ func (p *partition) displaced(first, last copyOf) bool {
 	for _, h := range p.holes(p.known().standing, first.fate.offset+int64(f.count()), last.fate.offset) {
 		room += h.to - h.from
 	}
-	return slices.ContainsFunc(p.unresolved(), func(o *batch) bool {
-		return o != f && o != l && o.sends[0].sent.Link.Server == server && first.fate.last < o.first.Time && o.first.Time < l.first.Time &&
-			int64(o.count()) > room && o.answerMayBeHidden()
+	open := p.answersHidden()
+	open = open[sort.Search(len(open), func(i int) bool { return open[i].first.Time > first.fate.last }):]
+	return slices.ContainsFunc(open[:min(len(open), maxRivals)], func(o *batch) bool {
+		return o != f && o != l && o.first.Time < l.first.Time && o.sends[0].sent.Link.Server == server && int64(o.count()) > room
 	})
 }

@@ -115,4 +115,34 @@ var scaleOfTrouble = []scaleHistory{
 		}
 		return n
 	}},
+	{"sent again to the next leader, beside batches that it never answered", func(c *capture, n int) int {
+		first := c.content
+		for i := range n {
+			c.answer(c.send(0, c.batch(-1, -1, -1, 0)), 7, int64(i))
+		}
+		next := netip.MustParseAddrPort("10.9.0.2:9092")
+		c.connect()
+		c.link.Server = next
+		for range n {
+			c.send(0, c.batch(-1, -1, -1, 0))
+		}
+		c.connect()
+		c.link.Server = next
+		for i := range n {
+			c.answer(c.send(0, c.batch(-1, -1, -1, 1<<40+first+uint64(i)+1)), 0, int64(n+i))
+		}
+		return n
+	}},
+	{"transactions of two producers at a reader", func(c *capture, n int) int {
+		n = min(n, maxEnds/2) // of which all markers are kept
+		for i := range 2 * n {
+			b := c.batch(int64(7+i/n), 0, int32(i), uint64(i%n)+1)
+			b.Attributes = 0x10
+			c.fetch(0, int64(2*i), b)
+			marker := c.batch(b.ProducerID, 0, -1, 0)
+			marker.Attributes, marker.Marker = 0x30, kafka.CommitMarker
+			c.fetch(0, int64(2*i+1), marker)
+		}
+		return n
+	}},
 }

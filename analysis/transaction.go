@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -39,20 +41,21 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 // outcome tells how the transaction of a batch ended.
 func (c *chains) outcome(b *batch, f fate) outcome {
 	pr := c.producers.get(b.p.cluster, b.id.producer)
-	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.p.hasMarker, f.offset, b.first.Time)
+	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.markersOf(pr), f.offset, b.first.Time)
 	return pr.outcomeOf(b.id.epoch, c.markerBehind(pr, b, f.offset), b.first.Time, len(b.sends) > 0 && !late)
 }
 
 // markerBehind returns what the first marker behind a batch says. A commit has the epoch of the batch or, with transactions of version 2, the
 // one after it; any other is that of a later transaction, and so may be one with offsets before it that nobody was seen to read.
 func (c *chains) markerBehind(pr *producer, b *batch, offset int64) outcome {
-	first, found := pr.firstMarker(c.p.hasMarker, offset)
+	markers := c.markersOf(pr)
+	first, found := firstBehind(markers, offset)
 	switch {
 	case !found:
 		return outcomeUnknown
 	case !first.commit:
 		return aborted
-	case first.epoch != b.id.epoch && first.epoch != b.id.epoch+1 || pr.markersLost && !pr.hasMarkerBefore(c.p.hasMarker, offset):
+	case first.epoch != b.id.epoch && first.epoch != b.id.epoch+1 || pr.markersLost && markers[0].offset > offset:
 		return outcomeUnknown
 	}
 	hidden := c.p.holes(c.p.known().holes, offset+int64(b.count()), first.offset)
@@ -64,12 +67,37 @@ func (c *chains) markerBehind(pr *producer, b *batch, offset int64) outcome {
 
 // endedByEpoch reports whether the end of a batch's transaction raised the epoch, as transactions of version 2 do: its marker has the next one.
 func (c *chains) endedByEpoch(b *batch) bool {
-	m, found := c.producers.get(b.p.cluster, b.id.producer).firstMarker(c.p.hasMarker, b.fate().offset)
+	m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), b.fate().offset)
 	return b.info.Transactional() && found && m.epoch > b.id.epoch
 }
 
-// hasMarker reports whether a transaction marker stands in the partition.
-func (p *partition) hasMarker(m marker) bool { return m.partition == p.number && p.isTopic(m.topic) }
+// markersOf returns the markers of a producer that stand in the partition, by offset.
+func (c *chains) markersOf(pr *producer) []marker {
+	own, known := c.markers[pr]
+	if known || len(pr.markers) == 0 {
+		return own
+	}
+	for _, m := range pr.markers {
+		if m.partition == c.p.number && c.p.isTopic(m.topic) {
+			own = append(own, m)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b marker) int { return cmp.Compare(a.offset, b.offset) })
+	if c.markers == nil {
+		c.markers = map[*producer][]marker{}
+	}
+	c.markers[pr] = own
+	return own
+}
+
+// firstBehind returns the first marker behind an offset.
+func firstBehind(markers []marker, offset int64) (first marker, found bool) {
+	i := sort.Search(len(markers), func(i int) bool { return markers[i].offset > offset })
+	if offset < 0 || i == len(markers) {
+		return marker{}, false
+	}
+	return markers[i], true
+}
 
 // outcomeOf tells how the transaction ended that a batch of the epoch belongs to, sent at a time (where that is known), by what the marker
 // behind it shows. An EndTxn that asks for an abort decides even when its answer is lost, and so does an abort marker; then a commit;
@@ -93,8 +121,8 @@ func (pr *producer) outcomeOf(epoch int16, shown outcome, sent pcap.Timestamp, h
 
 // cameBehindItsAbort reports whether the first batch of an epoch reached the log so late that the marker of its own transaction stands in front
 // of it. There it is part of the producer's next one (what KIP-890 prevents).
-func (pr *producer) cameBehindItsAbort(epoch int16, where func(marker) bool, offset int64, sent pcap.Timestamp) bool {
-	return slices.ContainsFunc(pr.markers, func(m marker) bool { return !m.commit && m.epoch == epoch && m.offset < offset && where(m) }) &&
+func (pr *producer) cameBehindItsAbort(epoch int16, markers []marker, offset int64, sent pcap.Timestamp) bool {
+	return slices.ContainsFunc(markers, func(m marker) bool { return !m.commit && m.epoch == epoch && m.offset < offset }) &&
 		!slices.ContainsFunc(pr.endings, func(e *kafka.TransactionEnding) bool {
 			return !e.Commit && e.ProducerEpoch == epoch && e.At.Time <= sent
 		})
@@ -111,24 +139,9 @@ func (pr *producer) askedFor(epoch int16, sent pcap.Timestamp) outcome {
 	return outcomeUnknown
 }
 
-// firstMarker returns the first marker behind an offset.
-func (pr *producer) firstMarker(where func(marker) bool, offset int64) (first marker, found bool) {
-	for _, m := range pr.markers {
-		if offset >= 0 && where(m) && m.offset > offset && (!found || m.offset < first.offset) {
-			first, found = m, true
-		}
-	}
-	return first, found
-}
-
 func outcomeFrom(commit bool) outcome {
 	if commit {
 		return committed
 	}
 	return aborted
-}
-
-// hasMarkerBefore reports whether a marker before an offset is known: those behind it came later and have not been dropped.
-func (pr *producer) hasMarkerBefore(where func(marker) bool, offset int64) bool {
-	return slices.ContainsFunc(pr.markers, func(m marker) bool { return m.offset < offset && where(m) })
 }

@@ -1,6 +1,10 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kdupscan/kdupscan/kafka"
+)
 
 // A commit marker says of a batch before it what the first marker behind the batch says: none may stand between the two that nobody was seen
 // to read.
@@ -48,9 +52,13 @@ func TestMarkersBehindABatch(t *testing.T) {
 
 // Of a producer with many transactions only the latest markers are kept: the first one behind a batch may be none of these.
 func TestMarkersLost(t *testing.T) {
-	pr := &producer{id: 7, markersLost: true, markers: []marker{{epoch: 0, commit: true, offset: 20}, {epoch: 0, commit: true, offset: 30}}}
-	everywhere := func(marker) bool { return true }
-	if pr.hasMarkerBefore(everywhere, 15) || !pr.hasMarkerBefore(everywhere, 25) {
+	p := &partition{topic: scaleTopic}
+	at := func(offset int64) marker { return marker{commit: true, topic: scaleTopic, offset: offset} }
+	pr := &producer{markersLost: true, markers: []marker{at(20), at(30)}}
+	c := newChains(p, nil)
+	p.log = &claims{all: []claim{{from: 0, to: 40}}, furthest: []int64{40}}
+	b := &batch{p: p, info: &kafka.Batch{Magic: 2}}
+	if c.markerBehind(pr, b, 15) != outcomeUnknown || c.markerBehind(pr, b, 25) != committed {
 		t.Error("markers behind offset 15 may have been dropped, those behind 25 have not")
 	}
 }
