@@ -230,10 +230,19 @@ func (f fate) beside(o fate) bool {
 	if f.leaderEpoch >= 0 && o.leaderEpoch >= 0 && cmp.Compare(f.offset, o.offset)*cmp.Compare(f.leaderEpoch, o.leaderEpoch) < 0 {
 		return false
 	}
+	if f.underCut(o) || o.underCut(f) {
+		return false
+	}
 	if f.void != nil && f.void == o.void && min(f.grade, o.grade) == stored && max(f.known, o.known) <= f.void.whole {
 		return true
 	}
 	return o.known <= f.until() && f.known <= o.until()
+}
+
+// underCut reports whether a place was cut off before the other one was written, as a later leader epoch shows however long a broker that
+// leads no more goes on showing it.
+func (f fate) underCut(o fate) bool {
+	return f.void != nil && f.leaderEpoch >= 0 && f.void.epoch >= 0 && o.leaderEpoch >= f.void.epoch
 }
 
 // until returns until when the place surely was in the log.

@@ -96,6 +96,12 @@ func TestOtherContentShowsACut(t *testing.T) {
 			counts: `appended 1`,
 		},
 		{
+			name: "twin: it shows what it acknowledged when all else has been read at the next leader",
+			history: `p1 > t/0 7/0/0:a acks=1; p1 < =10 unacked; p1 rst; p2 > t/0 7/1/0:a acks=1; p2 < =11
+				r2 fetch t/0 hw=12 10=8/0/5:z^4 11=7/1/0:a^4; s1 fetch t/0 hw=11 10=7/0/0:a^3`,
+			counts: `appended 2, epoch_bumps 1, leader_changes 1`,
+		},
+		{
 			name:    "twin: it shows it for the first time",
 			history: `r2 fetch t/0 hw=106 105=9/0/0:x^18; s1 fetch t/0 hw=106 105=7/0/0:f^17; p2 > t/0 7/1/0:f; p2 < =106`,
 			counts:  `appended 1`,
@@ -203,6 +209,19 @@ func TestRoomBehindACut(t *testing.T) {
 			history: `p1 > t/0 7/0/0:o; p1 < =50; p1 > t/0 7/0/1:f; p1 rst; r2 fetch t/0 hw=51 50=9/0/0:x^4;
 				p2 > t/0 7/1/0:f; p2 < =52`,
 			want: `possible epoch-bump t/0 ?>52 7/0>7/1 by connection-lost on t/0`, counts: counts,
+		},
+		{
+			name: "twin: requests in flight on one connection, of which the next leader has nothing",
+			history: `p1 > t/0 -:a acks=1; p1 > t/0 -:b acks=1; p1 > t/0 -:c acks=1; p1 < =10 unacked; p1 < =11 unacked; p1 rst
+				p2 > t/0 -:a acks=1; p2 < =10; p2 > t/0 -:b acks=1; p2 < =11; p2 > t/0 -:c acks=1; p2 < =12`,
+			counts: `appended 5`,
+		},
+		{
+			name: "of which it has the first",
+			history: `p1 > t/0 -:a acks=1; p1 > t/0 -:b acks=1; p1 > t/0 -:c acks=1; p1 < =10 unacked; p1 < =11 unacked; p1 rst
+				p2 > t/0 -:a acks=1; p2 < =11; p2 > t/0 -:b acks=1; p2 < =12; p2 > t/0 -:c acks=1; p2 < =13`,
+			want:   `probable blind-retry t/0 10>11`,
+			counts: `appended 5`,
 		},
 		{
 			name:    "twin: without a producer id",
