@@ -9,12 +9,14 @@ import (
 )
 
 // lowerBound returns the offset before which f cannot stand: behind what was acknowledged or seen before it was first sent,
-// what its producer sent before it under the same epoch, and the high watermark of that time.
+// what its producer sent before it under the same epoch or, without an id, over the same connection, and the high watermark of that time.
 func (p *partition) lowerBound(f *batch) (int64, bool) {
 	log := p.known()
 	lower := log.bounds.known.before(f.first.Time)
 	if f.idempotent() {
 		lower = max(lower, log.bounds.own[producerEpoch{f.id.producer, f.id.epoch}].before(f.first.Time))
+	} else if len(f.sends) > 0 {
+		lower = max(lower, log.bounds.ahead[f.sends[0].link].before(f.first.Time))
 	}
 	lower = max(lower, log.bounds.marks.before(f.first.Time))
 	return lower, lower >= 0
@@ -25,6 +27,7 @@ type bounds struct {
 	known *ends                   // by when they were known
 	marks *ends                   // the high watermarks
 	own   map[producerEpoch]*ends // by when their batches were first sent
+	ahead map[*link]*ends         // likewise of batches without a producer id: a broker takes the requests of a connection in turn
 }
 
 type producerEpoch struct {
@@ -84,19 +87,18 @@ func (e *ends) before(t pcap.Timestamp) int64 {
 
 // findBounds finds them for a log that was cut back as far as is known by now.
 func (c *claims) findBounds(marks []highWatermark) bounds {
-	b := bounds{known: newEnds(c.rewinds), marks: newEnds(c.rewinds), own: map[producerEpoch]*ends{}}
+	b := bounds{known: newEnds(c.rewinds), marks: newEnds(c.rewinds), own: map[producerEpoch]*ends{}, ahead: map[*link]*ends{}}
 	for _, one := range c.all {
 		if !one.uncertain {
 			b.known.add(one.at, one.to)
 		}
-		if one.batch == nil || !one.batch.idempotent() || len(one.batch.sends) == 0 {
-			continue
+		switch {
+		case one.batch == nil || len(one.batch.sends) == 0:
+		case one.batch.idempotent():
+			addEnd(c, b.own, producerEpoch{one.batch.id.producer, one.batch.id.epoch}, &one)
+		default:
+			addEnd(c, b.ahead, one.batch.sends[0].link, &one)
 		}
-		key := producerEpoch{one.batch.id.producer, one.batch.id.epoch}
-		if b.own[key] == nil {
-			b.own[key] = newEnds(c.rewinds)
-		}
-		b.own[key].add(one.batch.first.Time, one.to)
 	}
 	for _, m := range marks {
 		b.marks.add(m.at.Time, m.offset)
@@ -106,5 +108,16 @@ func (c *claims) findBounds(marks []highWatermark) bounds {
 	for _, e := range b.own {
 		e.sort()
 	}
+	for _, e := range b.ahead {
+		e.sort()
+	}
 	return b
+}
+
+// addEnd adds where a claim ends, by when its batch was first sent, to the ends of what sent it.
+func addEnd[K comparable](c *claims, all map[K]*ends, key K, one *claim) {
+	if all[key] == nil {
+		all[key] = newEnds(c.rewinds)
+	}
+	all[key].add(one.batch.first.Time, one.to)
 }
