@@ -299,13 +299,18 @@ func (p *partition) known() *claims {
 func (p *partition) claims() claims {
 	var c claims
 	for _, b := range p.batches {
-		for _, pl := range b.places() {
-			from, to := pl.offset, pl.offset+int64(b.count())
-			if pl.sighting != nil {
-				from, to = pl.sighting.batch.BaseOffset, pl.sighting.batch.LastOffset()+1
+		places := b.places()
+		if len(places) > 1 {
+			places = slices.Clone(places)
+			sortPlaces(places)
+		}
+		for len(places) > 0 {
+			n := slices.IndexFunc(places, func(pl place) bool { return pl.offset != places[0].offset })
+			if n < 0 {
+				n = len(places)
 			}
-			uncertain := pl.source == OffsetFromErrorAnswer && pl.grade != stored
-			c.all = append(c.all, claim{from, to, b, pl.sighting != nil, uncertain, pl.at, b.stayAt(pl)})
+			c.add(b, places[:n])
+			places = places[n:]
 		}
 	}
 	for _, f := range p.forgotten {
@@ -319,6 +324,19 @@ func (p *partition) claims() claims {
 	}
 	c.holes = c.holesWithout(func(*claim) bool { return false })
 	return c
+}
+
+// add takes in what holds a batch at one offset.
+func (c *claims) add(b *batch, places []place) {
+	stay := stayOf(places)
+	for _, pl := range places {
+		from, to := pl.offset, pl.offset+int64(b.count())
+		if pl.sighting != nil {
+			from, to = pl.sighting.batch.BaseOffset, pl.sighting.batch.LastOffset()+1
+		}
+		uncertain := pl.source == OffsetFromErrorAnswer && pl.grade != stored
+		c.all = append(c.all, claim{from, to, b, pl.sighting != nil, uncertain, pl.at, stay})
+	}
 }
 
 // holesWithout returns the holes between the claims, some left out.

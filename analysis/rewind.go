@@ -62,15 +62,13 @@ type stay struct {
 	epoch int32          // of the leader that appended it, -1 unknown
 }
 
-// stayAt joins what the answers and sightings say of a batch at one offset. An error answer came long after the append, and a
+// stayOf joins what the answers and sightings say of a batch at one offset. An error answer came long after the append, and a
 // retry's is about an earlier one.
-func (b *batch) stayAt(at place) stay {
-	s := stay{base: at.offset, epoch: -1}
+func stayOf(places []place) stay {
+	s := stay{base: places[0].offset, epoch: -1}
 	known := false
-	for _, pl := range b.places() {
-		if pl.offset != at.offset {
-			continue
-		}
+	for i := range places {
+		pl := &places[i]
 		first := pl.sent
 		switch {
 		case pl.sighting != nil:

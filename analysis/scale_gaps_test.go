@@ -133,6 +133,13 @@ var scaleOfTrouble = []scaleHistory{
 		}
 		return n
 	}},
+	{"one batch that times out at another offset each time", func(c *capture, n int) int {
+		b := c.batch(7, 0, 0, 0)
+		for i := range n {
+			c.answer(c.send(0, b), 7, int64(i))
+		}
+		return 0
+	}},
 	{"transactions of two producers at a reader", func(c *capture, n int) int {
 		n = min(n, maxEnds/2) // of which all markers are kept
 		for i := range 2 * n {
