@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -23,7 +24,7 @@ func (c *chains) repeatedWhole() {
 		}
 		switch {
 		case !f.openAt(l.first.Time):
-			if !c.p.inOneCluster(f.sends[0], l.sends[0]) {
+			if !c.p.inOneCluster(f.sends[0].link.Server, l.sends[0].link.Server) {
 				continue // written to two clusters, as far as is known
 			}
 		case !f.failedBefore(l.first.Time) && !f.staleAt(l.first.Time):
@@ -36,9 +37,8 @@ func (c *chains) repeatedWhole() {
 	}
 }
 
-// inOneCluster reports whether two requests went to one server, or to two that are known to be of one cluster.
-func (p *partition) inOneCluster(a, b *send) bool {
-	x, y := a.link.Server, b.link.Server
+// inOneCluster reports whether two servers are one, or are known to be of one cluster.
+func (p *partition) inOneCluster(x, y netip.AddrPort) bool {
 	own := p.j.c.topics.clusterOf(x)
 	return x == y || own != "" && own == p.j.c.topics.clusterOf(y)
 }

@@ -111,7 +111,7 @@ func sameCreation(a, b place) bool { return a.created == b.created || a.created 
 // writtenElsewhere reports whether a batch was sent to another server after its client had seen the OK of the first, as one does that writes to
 // two clusters; they may be, as far as is known.
 func (p *partition) writtenElsewhere(a, b place) bool {
-	if a.by == nil || b.by == nil || p.inOneCluster(a.by, b.by) {
+	if a.by == nil || b.by == nil || p.inOneCluster(a.by.link.Server, b.by.link.Server) {
 		return false
 	}
 	if b.sent < a.sent {

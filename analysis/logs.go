@@ -50,7 +50,7 @@ func (p *partition) findLogs() logNumbers {
 	for i, x := range servers {
 		var taken []int
 		for j, y := range servers {
-			if at[x].goesOnBeside(at[y]) || at[y].goesOnBeside(at[x]) {
+			if !p.inOneCluster(x, y) && (at[x].goesOnBeside(at[y]) || at[y].goesOnBeside(at[x])) {
 				if logs[x] = max(logs[x], 1); j < i {
 					taken = append(taken, logs[y])
 				}

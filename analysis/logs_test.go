@@ -45,6 +45,20 @@ func TestSeveralLogs(t *testing.T) {
 			counts: `appended 4, rejected 2`,
 		},
 		{
+			name: "twin: a leader that was cut off for a while, of one cluster by the word of an answer",
+			history: `p1 cluster A 1 2; p1 > t/0 -:a acks=1; p1 < =10; @1000 q2 > t/0 -:c acks=1; q2 < =20; @2000 p1 > t/0 -:b acks=1; p1 < =11
+				@5000 q2 > t/0 -:z acks=1; q2 < =21; @60000 p1 > t/0 -:k; p1 < 7=40; p2 > t/0 -:k; p2 < =41; p2 > t/0 -:l; p2 < =42`,
+			want:   `probable blind-retry t/0 40>41`,
+			counts: `appended 6`,
+		},
+		{
+			name: "twin: a replica that is behind for longer than it may, of one cluster by the word of an answer",
+			history: `r1 cluster A 1 2; r1 fetch t/0 hw=20 19=-:a; s2 fetch t/0 hw=20 19=-:a; @3000 r1 fetch t/0 hw=40; @36000 s2 fetch t/0 hw=21
+				@37000 r1 fetch t/0 hw=50; @38000 s2 fetch t/0 hw=50; p1 > t/0 -:b; p1 < 7=50; p2 > t/0 -:b; p2 < =51`,
+			want:   `probable blind-retry t/0 50>51`,
+			counts: `appended 1`,
+		},
+		{
 			name: "twin: captures of two brokers whose clocks differ",
 			history: `p1 > t/0 -:a; p1 < =10; @100 p2 > t/0 -:c; p2 < =13; @120 p1 > t/0 -:b; p1 < =11
 				@140 p2 > t/0 -:d; p2 < =14; @150 p1 > t/0 -:e; p1 < 7=15; @180 p2 > t/0 -:e; p2 < =16`,
