@@ -43,6 +43,9 @@ func (p *partition) logOf(server netip.AddrPort) int {
 // findLogs numbers the servers whose logs cannot be one.
 func (p *partition) findLogs() logNumbers {
 	logs := logNumbers{}
+	if p.atOneServer() {
+		return logs
+	}
 	servers, at := p.growthByServer()
 	if len(servers) < 2 {
 		return logs
@@ -61,6 +64,19 @@ func (p *partition) findLogs() logNumbers {
 		}
 	}
 	return logs
+}
+
+// atOneServer reports whether no more than one server stores the partition, as is mostly so.
+func (p *partition) atOneServer() bool {
+	var one netip.AddrPort
+	other := func(server netip.AddrPort) bool {
+		if !one.IsValid() {
+			one = server
+		}
+		return server != one
+	}
+	return !slices.ContainsFunc(p.sends, func(s *send) bool { return other(s.link.Server) }) &&
+		!slices.ContainsFunc(p.histories, func(h *history) bool { return len(h.marks) > 0 && other(h.key.server) })
 }
 
 // growthByServer returns the servers that store the partition, in the order in which they were met, and how their logs grow.
