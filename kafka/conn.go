@@ -36,12 +36,7 @@ const (
 )
 
 func newConn(d *Decoder, tcp *reassembly.Conn, first pcap.Ref) *conn {
-	g := d.idle
-	if d.idle = nil; g == nil {
-		g = new(recogniser)
-	}
-	*g = recogniser{first: first, windows: [2]window{{d: d}, {d: d}}}
-	return &conn{d: d, tcp: tcp, guess: g}
+	return &conn{d: d, tcp: tcp, guess: &recogniser{first: first, windows: [2]window{{d: d}, {d: d}}}}
 }
 
 // stream returns the stream of a direction.

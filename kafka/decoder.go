@@ -14,10 +14,9 @@ type Decoder struct {
 	stats    Stats
 	batches  *BatchReader
 	names    map[string]string
-	work     []chunk     // bytes that the stream in hand has to take, the next ones last; empty between events
-	spare    []*partial  // messages that are finished, to be used again
-	idle     *recogniser // likewise; nil for none
-	buffered int64       // bytes in unfinished messages
+	work     []chunk    // bytes that the stream in hand has to take, the next ones last; empty between events
+	spare    []*partial // messages that are finished, to be used again
+	buffered int64      // bytes in unfinished messages
 
 	// What the batch being read belongs to. The functions are made once, so that reading a batch allocates nothing for them.
 	sent        BatchSent

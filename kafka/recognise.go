@@ -39,12 +39,6 @@ func (c *conn) recognise(e *reassembly.Event) {
 			c.ignore()
 			return
 		}
-		if c.asks(e) {
-			c.open(e.Dir, false)
-			c.stream(e.Dir).data(e.Offset, e.Data, e.At)
-			c.d.idle = g // nobody has a part of it
-			return
-		}
 		if !g.windows[e.Dir].add(chunk{data: e.Data, offset: e.Offset, at: e.At}) {
 			g.broken[e.Dir] = true
 			c.note(CodeMessageTooLarge, e.At, "", 1)
@@ -74,27 +68,6 @@ func (c *conn) recognise(e *reassembly.Event) {
 		}
 		c.foreign()
 	}
-}
-
-// asks reports whether a connection begins with bytes that show it to be Kafka's at once, as nearly all of Kafka do: they need not wait
-// in a window.
-func (c *conn) asks(e *reassembly.Event) bool {
-	g, data := c.guess, e.Data
-	if e.Offset != 0 || !c.tcp.SynSeen || !c.mayAsk(e.Dir) || len(data) < candidateSize || g.broken != [2]bool{} {
-		return false
-	}
-	for i := range g.windows {
-		if w := &g.windows[i]; len(w.buf) > 0 || w.gone > 0 {
-			return false
-		}
-	}
-	return c.possible(data) && judgeRequest(data, &clientID{}, streamStart, false) == yes
-}
-
-// possible reports whether the size in front of data may be that of a message.
-func (c *conn) possible(data []byte) bool {
-	size := int64(int32(binary.BigEndian.Uint32(data)))
-	return size >= answerHeaderMin && size <= int64(c.d.limits.MaxMessage)
 }
 
 // foreign gives the connection up.
@@ -157,7 +130,8 @@ func (c *conn) judgeFirst(dir reassembly.Direction, p int, final bool) verdict {
 	if len(data) < candidateSize {
 		return unless(final, more)
 	}
-	if !c.possible(data) {
+	size := int64(int32(binary.BigEndian.Uint32(data)))
+	if size < answerHeaderMin || size > int64(c.d.limits.MaxMessage) {
 		return no
 	}
 	v := no
@@ -176,8 +150,7 @@ func (c *conn) judgeFirst(dir reassembly.Direction, p int, final bool) verdict {
 	if v != no || where == anywhere {
 		return v
 	}
-	size := int(binary.BigEndian.Uint32(data))
-	v = judgeShape(data[prefixSize:min(len(data), prefixSize+size)], size)
+	v = judgeShape(data[prefixSize:min(int64(len(data)), prefixSize+size)], int(size))
 	switch {
 	case v == yes:
 		c.start(dir.Other(), false)
