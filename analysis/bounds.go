@@ -88,16 +88,17 @@ func (e *ends) before(t pcap.Timestamp) int64 {
 // findBounds finds them for a log that was cut back as far as is known by now.
 func (c *claims) findBounds(marks []highWatermark) bounds {
 	b := bounds{known: newEnds(c.rewinds), marks: newEnds(c.rewinds), own: map[producerEpoch]*ends{}, ahead: map[*link]*ends{}}
-	for _, one := range c.all {
+	for i := range c.all {
+		one := &c.all[i]
 		if !one.uncertain {
 			b.known.add(one.at, one.to)
 		}
 		switch {
 		case one.batch == nil || len(one.batch.sends) == 0:
 		case one.batch.idempotent():
-			addEnd(c, b.own, producerEpoch{one.batch.id.producer, one.batch.id.epoch}, &one)
+			addEnd(c, b.own, producerEpoch{one.batch.id.producer, one.batch.id.epoch}, one)
 		default:
-			addEnd(c, b.ahead, one.batch.sends[0].link, &one)
+			addEnd(c, b.ahead, one.batch.sends[0].link, one)
 		}
 	}
 	for _, m := range marks {

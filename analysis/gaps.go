@@ -31,13 +31,14 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		return roomUnknown, NoOffset
 	}
 	lower, ok := p.lowerBound(f)
-	cut := lower > upper && p.known().cutSince(f, upper)
+	log := p.known()
+	cut := lower > upper && log.cutSince(f, upper)
 	if lower > upper && !cut || !ok && !f.idempotent() {
 		return roomUnknown, NoOffset
 	}
-	known := p.known().standing
-	if l.fate().void != nil {
-		known = p.known().holes
+	known, standing := log.standing, l.fate().void == nil
+	if !standing {
+		known = log.holes
 	}
 	holes := p.holes(known, max(lower, 0), upper) // none where f stood behind what was cut off
 	if !f.idempotent() {
@@ -50,7 +51,8 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	if total < int64(f.count()) {
 		return noRoom, NoOffset
 	}
-	if !ok || cut || len(holes) != 1 || p.otherHoles(holes[0]) || p.writersHidden(f) || p.sendsHidden(f, l, holes[0]) || p.readOver(holes[0]) || l.fate().void == nil && p.known().cutSince(f, holes[0].from) {
+	if !ok || cut || len(holes) != 1 || standing && log.cutSince(f, holes[0].from) ||
+		p.otherHoles(holes[0]) || p.writersHidden(f) || p.sendsHidden(f, l, holes[0]) || p.readOver(holes[0]) {
 		return roomUnknown, NoOffset
 	}
 	at := holes[0].from

@@ -156,7 +156,7 @@ func (h *history) mark(m highWatermark) {
 func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) (added int64) {
 	b := o.Batch
 	h.batches = true
-	rivals := 0
+	rivals := 0 // what a reader of an old version is shown is told apart: it lacks what the stored batch says
 	s := h.stored[b.BaseOffset]
 	for ; s != nil && (s.batch.Magic < b.Magic || !sameStored(s.batch, b)); s = s.rival {
 		rivals++

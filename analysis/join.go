@@ -123,7 +123,7 @@ func sameRun(sent []kafka.Record, delta int32, seen []kafka.Record, converted bo
 		if i == len(sent) || sent[i].Delta-delta != r.Delta {
 			return false
 		}
-		if sent[i].Content != r.Content && (!converted || sent[i].Key != r.Key || sent[i].Value != r.Value) {
+		if !sameRecord(&sent[i], &r, converted) {
 			return false
 		}
 	}

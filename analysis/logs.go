@@ -52,12 +52,14 @@ func (p *partition) findLogs() logNumbers {
 	}
 	for i, x := range servers {
 		var taken []int
-		for j, y := range servers {
+		for _, y := range servers[:i] {
 			if !p.inOneCluster(x, y) && (at[x].goesOnBeside(at[y]) || at[y].goesOnBeside(at[x])) {
-				if logs[x] = max(logs[x], 1); j < i {
-					taken = append(taken, logs[y])
-				}
+				logs[y] = max(logs[y], 1)
+				taken = append(taken, logs[y])
 			}
+		}
+		if len(taken) > 0 {
+			logs[x] = 1
 		}
 		for slices.Contains(taken, logs[x]) {
 			logs[x]++
@@ -89,8 +91,9 @@ func (p *partition) growthByServer() (servers []netip.AddrPort, at map[netip.Add
 			}
 			servers, at[server] = append(servers, server), new(growth)
 		}
-		at[server].all = append(at[server].all, one)
-		at[server].ends.add(one.at, end)
+		log := at[server]
+		log.all = append(log.all, one)
+		log.ends.add(one.at, end)
 	}
 	for _, s := range p.sends {
 		a := s.reply()

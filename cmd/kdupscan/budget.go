@@ -17,9 +17,9 @@ import (
 type budget int64
 
 // pace is the size of the heap, in bytes, at which garbage is collected next, when so much of it is in use. Below a sixth of the
-// budget there is nothing worth the work of a collection; a full history with the garbage of a fifth of it is above that. Where
-// much more than a history is in use, for very many connections, looking through it all costs more than the memory, of which there
-// is enough: three quarters of the budget then.
+// budget there is nothing worth the work of a collection; above it, a fifth of what is in use may be garbage. Where much more than a
+// history is in use, for very many connections, looking through it all costs more than the memory, of which there is enough: three
+// quarters of the budget then.
 func (b budget) pace(live int64) int64 {
 	if live > int64(b)/6 {
 		return max(int64(b)/4*3, live+live/8)
@@ -62,7 +62,7 @@ func (b budget) scale(n int64, users int) int64 {
 	return max(1, int64(float64(n)*float64(b)/float64(defaultMemory))/int64(users))
 }
 
-// history is what the correlator may keep: three parts of 32. With the garbage it brings, and all else that ordinary traffic needs,
+// history is what the correlator may keep, twice that for very many partitions: three parts of 32. With the garbage it brings, and all else that ordinary traffic needs,
 // a scan stays at about a quarter of its budget, whatever its length; the rest is for very many connections, and for hostile
 // traffic. What may yet be sent again stays in the history however old it is, so a larger one would seldom show more.
 func (b budget) history() int64 { return int64(b) / 32 * 3 }
