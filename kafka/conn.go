@@ -35,8 +35,8 @@ const (
 	fromServer = 1
 )
 
-func newConn(d *Decoder, tcp *reassembly.Conn, first pcap.Ref) *conn {
-	return &conn{d: d, tcp: tcp, guess: &recogniser{first: first, windows: [2]window{{d: d}, {d: d}}}}
+func newConn(d *Decoder, tcp *reassembly.Conn) *conn {
+	return &conn{d: d, tcp: tcp, guess: d.recogniser()}
 }
 
 // stream returns the stream of a direction.
@@ -81,7 +81,7 @@ func (c *conn) handle(e *reassembly.Event) {
 // open declares the connection to be Kafka.
 func (c *conn) open(client reassembly.Direction, late bool) {
 	c.client = client
-	l := &Link{Client: c.tcp.A, Server: c.tcp.B, Late: late, First: c.guess.first}
+	l := &Link{Client: c.tcp.A, Server: c.tcp.B, Late: late, First: c.tcp.First}
 	if client == reassembly.FromB {
 		l.Client, l.Server = l.Server, l.Client
 	}
@@ -90,7 +90,7 @@ func (c *conn) open(client reassembly.Direction, late bool) {
 	c.link = l
 	c.streams[fromClient] = stream{c: c, role: fromClient}
 	c.streams[fromServer] = stream{c: c, role: fromServer}
-	c.answers.acks = c.guess.acked[client.Other()]
+	c.answers.begin(c.guess.acked[client.Other()])
 	c.guess = nil
 	c.d.stats.Connections++
 	c.d.emit(&LinkOpened{Seen{Link: l, First: l.First, At: l.First}})

@@ -27,6 +27,7 @@ type script struct {
 func newScript(seen bool) *script {
 	s := &script{conn: &reassembly.Conn{
 		A: netip.MustParseAddrPort("10.0.0.1:50000"), B: netip.MustParseAddrPort("10.0.0.2:9092"), SynSeen: seen,
+		First: pcap.Ref{Number: 1, Time: 1e6},
 	}}
 	return s.add(reassembly.Event{Kind: reassembly.Open})
 }

@@ -14,9 +14,10 @@ type Decoder struct {
 	stats    Stats
 	batches  *BatchReader
 	names    map[string]string
-	work     []chunk    // bytes that the stream in hand has to take, the next ones last; empty between events
-	spare    []*partial // messages that are finished, to be used again
-	buffered int64      // bytes in unfinished messages
+	work     []chunk       // bytes that the stream in hand has to take, the next ones last; empty between events
+	spare    []*partial    // messages that are finished, to be used again
+	idle     []*recogniser // likewise, of connections that are known
+	buffered int64         // bytes in unfinished messages
 
 	// What the batch being read belongs to. The functions are made once, so that reading a batch allocates nothing for them.
 	sent        BatchSent
@@ -46,7 +47,10 @@ type ignored struct{}
 func (d *Decoder) Handle(e *reassembly.Event) {
 	switch state := e.Conn.State.(type) {
 	case nil:
-		c := newConn(d, e.Conn, e.At)
+		if e.Kind == reassembly.Open {
+			return // many a connection is opened long before it is used
+		}
+		c := newConn(d, e.Conn)
 		e.Conn.State = c
 		c.handle(e)
 	case *conn:

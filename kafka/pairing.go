@@ -45,6 +45,15 @@ type pairing struct {
 	heldBytes int
 	unacked   []unackedAnswer
 	acks      acks // by the client
+
+	// Room for the one request that most connections have in flight.
+	oneWaiting [1]pending
+	oneUnacked [1]unackedAnswer
+}
+
+// begin makes ready for the first request; acks are those that came before it.
+func (a *pairing) begin(acks acks) {
+	a.acks, a.waiting, a.unacked = acks, a.oneWaiting[:0], a.oneUnacked[:0]
 }
 
 // heldAnswer is an answer that came before its request.
@@ -301,7 +310,7 @@ func (c *conn) releaseFirst() {
 
 func (a *pairing) takeHeld() message {
 	m := a.held[0].message
-	a.held = append(a.held[:0], a.held[1:]...)
+	a.held = slices.Delete(a.held, 0, 1)
 	a.heldBytes -= len(m.data)
 	return m
 }
@@ -358,7 +367,7 @@ func (c *conn) awaitAck(m *message, p *pending) {
 	}
 	if len(a.unacked) >= maxUnacked {
 		c.note(CodePendingFull, m.at, "acknowledgements", 1)
-		a.unacked = append(a.unacked[:0], a.unacked[1:]...)
+		a.unacked = slices.Delete(a.unacked, 0, 1)
 	}
 	a.unacked = append(a.unacked, unackedAnswer{end, p.Request})
 }
@@ -376,6 +385,6 @@ func (c *conn) acked(offset reassembly.StreamOffset, at pcap.Ref) {
 		c.d.emit(&AnswerAcked{Seen{c.link, at, at}, a.unacked[n].request})
 	}
 	if n > 0 {
-		a.unacked = append(a.unacked[:0], a.unacked[n:]...)
+		a.unacked = slices.Delete(a.unacked, 0, n)
 	}
 }

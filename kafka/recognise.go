@@ -2,9 +2,7 @@ package kafka
 
 import (
 	"encoding/binary"
-	"slices"
 
-	"github.com/kdupscan/kdupscan/pcap"
 	"github.com/kdupscan/kdupscan/reassembly"
 )
 
@@ -21,11 +19,36 @@ const (
 
 // recogniser holds the first bytes of a connection until it is known what they are.
 type recogniser struct {
-	first   pcap.Ref  // the connection's first frame
 	windows [2]window // by reassembly.Direction
 	broken  [2]bool   // the beginning of the direction is missing
 	acked   [2]acks   // of a late start: answers that are still held back
 	tls     [2]tlsTrace
+}
+
+// maxRecogniser bounds the bytes of a recogniser that waits to be used again: a first request and its answer are shorter.
+const maxRecogniser = 4 << 10
+
+// recogniser returns one for a new connection.
+func (d *Decoder) recogniser() *recogniser {
+	n := len(d.idle)
+	if n == 0 {
+		return &recogniser{windows: [2]window{{d: d}, {d: d}}}
+	}
+	g := d.idle[n-1]
+	d.idle = d.idle[:n-1]
+	for i := range g.windows {
+		w := &g.windows[i]
+		*w = window{d: d, buf: w.buf[:0], marks: w.marks[:0], open: w.open[:0]}
+	}
+	*g = recogniser{windows: g.windows}
+	return g
+}
+
+// free takes back the recogniser of a connection that is known.
+func (d *Decoder) free(g *recogniser) {
+	if len(d.idle) < maxSpare && cap(g.windows[0].buf)+cap(g.windows[1].buf) <= maxRecogniser {
+		d.idle = append(d.idle, g)
+	}
 }
 
 // recognise takes an event of a connection that may be Kafka or not.
@@ -197,48 +220,34 @@ func (c *conn) start(client reassembly.Direction, found bool) {
 		asking.scan = 0
 	}
 	answering.scan = 0
-	chunks := asking.chunks(asking.scan)
-	c.begin(fromClient, asking, sure[fromClient] || found)
-	c.begin(fromServer, answering, sure[fromServer])
-	n := len(chunks)
-	chunks = append(chunks, answering.chunks(0)...)
-	order := make([]int, len(chunks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case before(chunks[a].at, chunks[b].at):
-			return -1
-		case before(chunks[b].at, chunks[a].at):
-			return 1
-		}
-		return 0
-	})
-	for _, i := range order {
-		if i < n {
-			c.streams[fromClient].take(chunks[i])
+	var room [2][4]chunk
+	asks := asking.chunks(room[0][:0], asking.scan)
+	answers := answering.chunks(room[1][:0], 0)
+	c.begin(fromClient, asking, asks, sure[fromClient] || found)
+	c.begin(fromServer, answering, answers, sure[fromServer])
+	for len(asks)+len(answers) > 0 {
+		if len(asks) == 0 || len(answers) > 0 && before(answers[0].at, asks[0].at) {
+			c.streams[fromServer].take(answers[0])
+			answers = answers[1:]
 		} else {
-			c.streams[fromServer].take(chunks[i])
+			c.streams[fromClient].take(asks[0])
+			asks = asks[1:]
 		}
 	}
+	c.d.free(g)
 }
 
-// begin sets a stream to work on what follows the window's candidate.
-func (c *conn) begin(role int, w *window, inStep bool) {
+// begin sets a stream to work on the chunks behind the window's candidate.
+func (c *conn) begin(role int, w *window, chunks []chunk, inStep bool) {
 	s := &c.streams[role]
-	s.found(w, firstOf(w.chunks(w.scan), c.link.First))
+	at := c.link.First
+	if len(chunks) > 0 {
+		at = chunks[0].at
+	}
+	s.found(w, at)
 	if !inStep {
 		s.seek = &window{d: c.d}
 	}
-}
-
-// firstOf returns the frame of the first byte of chunks.
-func firstOf(chunks []chunk, otherwise pcap.Ref) pcap.Ref {
-	if len(chunks) > 0 {
-		return chunks[0].at
-	}
-	return otherwise
 }
 
 // skipProxyHeader takes a PROXY header from the front of a client's stream; false if more bytes tell whether there is one.

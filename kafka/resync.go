@@ -158,9 +158,8 @@ func (w *window) fills(p, n int) bool {
 	return len(w.buf) == p+n
 }
 
-// chunks returns the bytes from p on as they came. They are parts of the window.
-func (w *window) chunks(p int) []chunk {
-	var list []chunk
+// chunks adds the bytes from p on to list as they came. They are parts of the window.
+func (w *window) chunks(list []chunk, p int) []chunk {
 	i, _ := w.mark(p)
 	for ; i >= 0 && i < len(w.marks) && p < len(w.buf); i++ {
 		end := len(w.buf)
@@ -202,7 +201,7 @@ func (s *stream) scan(final bool) {
 	}
 	s.seek = nil
 	w.release()
-	chunks := w.chunks(w.scan)
+	chunks := w.chunks(nil, w.scan)
 	s.found(w, chunks[len(chunks)-1].at)
 	slices.Reverse(chunks)
 	s.c.d.work = append(s.c.d.work, chunks...)

@@ -38,7 +38,7 @@ func NewAssembler(limits Limits, emit func(*Event), note func(pcap.Note)) *Assem
 		emit:    emit,
 		note:    note,
 		open:    map[flow]*connection{},
-		closed:  closedConnections{limit: limits.Closed, byFlow: map[flow][]tombstone{}},
+		closed:  newClosedConnections(limits.Closed),
 		history: newHistory(limits.HistoryBytes),
 	}
 }
@@ -113,7 +113,7 @@ func (a *Assembler) create(s *Segment) *connection {
 		a.evict(a.halfOpen.first, CodeHalfOpenEvicted, s.At)
 	}
 	a.stats.Connections++
-	c := &connection{Conn: Conn{ID: ConnID(a.stats.Connections), A: s.Src, B: s.Dst}, first: s.At}
+	c := &connection{Conn: Conn{ID: ConnID(a.stats.Connections), A: s.Src, B: s.Dst, First: s.At}}
 	a.halfOpen.push(c)
 	f, _ := flowOf(s)
 	a.open[f] = c

@@ -89,7 +89,7 @@ func TestConnectionLimits(t *testing.T) {
 	}
 	for i := 1080; i < 1100; i++ {
 		a.Push(numbered(i, RST, 3, ""))
-		if n := len(a.closed.byFlow); n > 5 {
+		if n := len(a.closed.newest); n > 5 {
 			t.Fatalf("%d closed connections", n)
 		}
 	}

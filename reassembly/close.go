@@ -29,6 +29,7 @@ func (a *Assembler) flush(c *connection, d Direction, at pcap.Ref) {
 func (a *Assembler) close(c *connection, reason CloseReason, d Direction, at pcap.Ref) {
 	a.flush(c, FromA, at)
 	a.flush(c, FromB, at)
+	over := reason == EndOfInput
 	switch {
 	case c.reset != nil:
 		reason, d = ClosedRST, c.reset.by
@@ -45,8 +46,8 @@ func (a *Assembler) close(c *connection, reason CloseReason, d Direction, at pca
 	} else {
 		a.halfOpen.remove(c)
 	}
-	// An evicted connection may go on, and an unanswered SYN is not worth the memory.
-	if reason != Evicted && (c.established || c.reset != nil) {
+	// An evicted connection may go on, behind the end of the input nothing comes, and an unanswered SYN is not worth the memory.
+	if reason != Evicted && !over && (c.established || c.reset != nil) {
 		if a.closed.add(f, c.tombstone(fromHigh)) {
 			a.report(c, CodeClosedForgotten, at, "")
 		}
@@ -73,7 +74,7 @@ func (a *Assembler) announce(c *connection) {
 		return
 	}
 	c.opened = true
-	a.event = Event{Kind: Open, Conn: &c.Conn, At: c.first}
+	a.event = Event{Kind: Open, Conn: &c.Conn, At: c.First}
 	a.emit(&a.event)
 }
 

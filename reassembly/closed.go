@@ -1,14 +1,26 @@
 package reassembly
 
-import "slices"
+import "iter"
 
 // closedConnections remembers connections that ended, so that their last segments and whole repeats of them (from a
-// second capture point, or a mirror) open no new ones. The oldest are forgotten first.
+// second capture point, or a mirror) open no new ones. The oldest are forgotten first. There may be very many, so it holds few
+// pointers for the garbage collector to follow.
 type closedConnections struct {
 	limit  int
-	byFlow map[flow][]tombstone // in order of their ends
-	order  []flow               // ring of at most limit ends, the oldest at first
+	newest map[flow]int32 // index of the latest of a flow
+	rows   []*row         // ring of at most limit graves, the oldest at first
+	size   int            // graves in it
 	first  int
+}
+
+// row is a part of the ring. A list that grew as a whole would be copied, and leave garbage.
+type row [256]grave
+
+// grave is the place of a connection that ended.
+type grave struct {
+	tombstone
+	of     flow
+	before int32 // index of the one of the same flow that ended before, none if negative
 }
 
 // tombstone is what is left of a connection. Its directions are those of the flow: 0 is sent by the low endpoint.
@@ -17,6 +29,10 @@ type tombstone struct {
 	known  [2]bool
 	extent [2]StreamOffset // bytes sent, as far as seen
 	noted  bool
+}
+
+func newClosedConnections(limit int) closedConnections {
+	return closedConnections{limit: limit, newest: map[flow]int32{}}
 }
 
 // covers reports whether a segment from the given direction fits into the connection or what was in flight at its end.
@@ -50,12 +66,23 @@ func (t *tombstone) beyond(s *Segment, from int) int64 {
 	return min(int64(s.Length), int64(start)+int64(s.Length)-int64(t.extent[from]))
 }
 
-// find returns the connection that s is a late part of, or nil.
+// ofFlow calls yield with the index of each grave of a flow, the latest first.
+func (c *closedConnections) ofFlow(f flow) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		i, known := c.newest[f]
+		for known && i >= 0 && yield(i) {
+			i = c.at(i).before
+		}
+	}
+}
+
+func (c *closedConnections) at(i int32) *grave { return &c.rows[int(i)/len(row{})][int(i)%len(row{})] }
+
+// find returns the connection that s is a late part of, or nil. It is valid until the next call of add.
 func (c *closedConnections) find(f flow, s *Segment, from int) *tombstone {
-	graves := c.byFlow[f]
-	for i := len(graves) - 1; i >= 0; i-- {
-		if graves[i].covers(s, from) {
-			return &graves[i]
+	for i := range c.ofFlow(f) {
+		if t := &c.at(i).tombstone; t.covers(s, from) {
+			return t
 		}
 	}
 	return nil
@@ -66,29 +93,50 @@ func (c *closedConnections) add(f flow, t tombstone) (forgot bool) {
 	if c.limit <= 0 {
 		return true
 	}
-	switch graves := c.byFlow[f]; {
-	case len(graves) >= closedPerFlow:
-		// Takes the place of its own predecessor, whose turn in the order it inherits.
-		c.byFlow[f] = append(slices.Delete(graves, 0, 1), t)
+	n := 0
+	for range c.ofFlow(f) {
+		n++
+	}
+	if n >= closedPerFlow {
+		// Each takes the place of its predecessor, whose turn in the order it inherits.
+		for i := range c.ofFlow(f) {
+			g := c.at(i)
+			g.tombstone, t = t, g.tombstone
+		}
 		return true
-	case len(c.order) < c.limit:
-		c.order = append(c.order, f)
-	default:
-		forgot = true
-		c.forget(c.order[c.first])
-		c.order[c.first] = f
+	}
+	at := int32(c.size)
+	if c.size < c.limit {
+		if c.size%len(row{}) == 0 {
+			c.rows = append(c.rows, new(row))
+		}
+		c.size++
+	} else {
+		at, forgot = int32(c.first), true
+		c.forget()
 		c.first = (c.first + 1) % c.limit
 	}
-	c.byFlow[f] = append(c.byFlow[f], t)
+	before, known := c.newest[f]
+	if !known {
+		before = -1
+	}
+	*c.at(at) = grave{tombstone: t, of: f, before: before}
+	c.newest[f] = at
 	return forgot
 }
 
-// forget drops the oldest connection of a flow.
-func (c *closedConnections) forget(f flow) {
-	graves := slices.Delete(c.byFlow[f], 0, 1)
-	if len(graves) == 0 {
-		delete(c.byFlow, f)
+// forget drops the oldest connection of all, which is the oldest of its flow.
+func (c *closedConnections) forget() {
+	f := c.at(int32(c.first)).of
+	after := int32(-1)
+	for i := range c.ofFlow(f) {
+		if int(i) != c.first {
+			after = i
+		}
+	}
+	if after < 0 {
+		delete(c.newest, f)
 		return
 	}
-	c.byFlow[f] = graves
+	c.at(after).before = -1
 }

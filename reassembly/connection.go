@@ -15,7 +15,7 @@ type connection struct {
 	established   bool      // more than a SYN and its answer was seen
 	seen          [2]bool   // segments from A, from B
 	reset         *reset    // nil: none; closes once nothing is missing
-	first, last   pcap.Ref
+	last          pcap.Ref
 	before, after *connection // in Assembler.halfOpen, or Assembler.lru once established
 }
 

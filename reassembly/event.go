@@ -29,7 +29,8 @@ func (d Direction) Other() Direction { return d ^ 1 }
 type Conn struct {
 	ID      ConnID
 	A, B    netip.AddrPort
-	SynSeen bool // A's SYN (or B's SYN-ACK) was captured, so the stream is seen from its start
+	First   pcap.Ref // its first frame
+	SynSeen bool     // A's SYN (or B's SYN-ACK) was captured, so the stream is seen from its start
 	// Base is the TCP sequence number of stream offset 0 per direction, valid where BaseKnown. Two Conns with equal bases
 	// and overlapping lifetimes are one connection seen under two address pairs (NAT).
 	Base      [2]uint32

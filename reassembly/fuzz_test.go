@@ -101,8 +101,8 @@ func FuzzAssembler(f *testing.F) {
 			for i := range segments {
 				r.push(&segments[i])
 				a.Push(&segments[i])
-				if a.buffered > limits.BufferedBytes || a.buffered < 0 || len(a.open) > 1 || len(a.closed.order) > 3 {
-					t.Fatalf("%d bytes wait, %d connections, %d closed", a.buffered, len(a.open), len(a.closed.order))
+				if a.buffered > limits.BufferedBytes || a.buffered < 0 || len(a.open) > 1 || a.closed.size > 3 {
+					t.Fatalf("%d bytes wait, %d connections, %d closed", a.buffered, len(a.open), a.closed.size)
 				}
 			}
 			a.Finish()

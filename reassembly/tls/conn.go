@@ -67,10 +67,6 @@ func (c *conn) handle(e *reassembly.Event) {
 		c.decrypt(e)
 		return
 	}
-	if e.Kind == reassembly.Open {
-		c.g.forward(c.d, e)
-		return
-	}
 	if code, full := c.hold(e); full {
 		c.giveUp(code, e.At)
 		return

@@ -31,6 +31,7 @@ type Decrypter struct {
 	event    reassembly.Event // the one that is being emitted
 	buffered int              // bytes held and pending
 	spare    [][]byte         // buffers for records in progress, to be used again
+	idle     []*guard         // likewise, of connections that are not TLS
 	scratch  [maxBody]byte    // plaintext of the record that is being read
 }
 
@@ -48,8 +49,12 @@ func (d *Decrypter) Handle(e *reassembly.Event) {
 		d.next(e)
 		return
 	}
+	if !ok && e.Kind == reassembly.Open {
+		d.open(e)
+		return
+	}
 	if !ok {
-		g = &guard{}
+		g = d.guard()
 		e.Conn.State = g
 	}
 	switch {
@@ -58,13 +63,32 @@ func (d *Decrypter) Handle(e *reassembly.Event) {
 	case g.passes:
 		g.watch(d, e)
 		g.forward(d, e)
-		g.leave(e.Conn)
+		g.leave(d, e.Conn)
 	default:
 		g.recognise(d, e)
 	}
 }
 
-// maxSpare and keptBuffer bound the buffers that wait for use: a few connections whose records are split over segments at
+// open hands on that a connection begins. There is nothing to guard before it is used, and many wait long for that.
+func (d *Decrypter) open(e *reassembly.Event) {
+	d.next(e)
+	if e.Conn.State != nil {
+		g := d.guard()
+		g.inner, e.Conn.State = e.Conn.State, g
+	}
+}
+
+// guard returns the state of a connection that begins.
+func (d *Decrypter) guard() *guard {
+	if n := len(d.idle); n > 0 {
+		g := d.idle[n-1]
+		d.idle = d.idle[:n-1]
+		return g
+	}
+	return new(guard)
+}
+
+// maxSpare and keptBuffer bound what waits for use: a few connections whose records are split over segments at
 // once, as long as a record and the largest segment (64 KiB with offloading) make them.
 const (
 	maxSpare   = 32

@@ -92,13 +92,17 @@ func (g *guard) pass(d *Decrypter, e *reassembly.Event) {
 	}
 	g.watch(d, e)
 	g.forward(d, e)
-	g.leave(e.Conn)
+	g.leave(d, e.Conn)
 }
 
 // leave gives the place in the connection's state to that of the receiver: nothing is left to be done here.
-func (g *guard) leave(c *reassembly.Conn) {
+func (g *guard) leave(d *Decrypter, c *reassembly.Conn) {
 	if g.looks == 0 && g.inner != nil {
 		c.State = g.inner
+		if len(d.idle) < maxSpare {
+			*g = guard{}
+			d.idle = append(d.idle, g)
+		}
 	}
 }
 

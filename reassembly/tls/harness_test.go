@@ -75,7 +75,7 @@ func tap(t testing.TB) (client, server net.Conn, r *recording) {
 // events cuts a recording into the events that a reassembler would give: segments of at most size bytes, each
 // acknowledged by the next frame, FINs and a Close.
 func (r *recording) events(size int) []reassembly.Event {
-	conn := &reassembly.Conn{ID: 1, A: netip.MustParseAddrPort("10.0.0.1:40000"), B: netip.MustParseAddrPort("10.0.0.2:9093"), SynSeen: true}
+	conn := &reassembly.Conn{ID: 1, A: netip.MustParseAddrPort("10.0.0.1:40000"), B: netip.MustParseAddrPort("10.0.0.2:9093"), First: pcap.Ref{Number: 1, Time: 1e6}, SynSeen: true}
 	var list []reassembly.Event
 	var at [2]reassembly.StreamOffset
 	frame := pcap.FrameNumber(0)
