@@ -131,13 +131,12 @@ func (c *Correlator) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 func (h *history) drop(cutoff pcap.Timestamp, open map[int64]bool) int {
 	before := len(h.sends) + len(h.sightings)
 	h.cost = 0
-	clear(h.answered)
+	h.answered = nil
 	h.sends = slices.DeleteFunc(h.sends, func(s *send) bool {
 		a, stays := s.answer, s.at >= cutoff || open[s.order]
 		switch {
 		case stays:
 			h.cost += s.cost
-			h.place(s)
 		case s.placed():
 			h.forget(a.BaseOffset, a.BaseOffset+int64(s.sent.Batch.LastOffsetDelta)+1, a.At.Time)
 		}

@@ -21,7 +21,7 @@ type history struct {
 	key       historyKey
 	sends     []*send
 	torn      []*send             // requests that never arrived whole: not stored, but a sign of where sequences stood
-	answered  map[int64]*send     // by the base offset of their answers, the latest; nil for none
+	answered  map[int64]*send     // by the base offset of their answers, the latest; nil until something is fetched
 	sightings []*sighting         // in the order of first sight
 	stored    map[int64]*sighting // by base offset, the latest; others follow by rival; nil for none
 	marks     []highWatermark
@@ -113,10 +113,20 @@ func (h *history) place(s *send) {
 	if !s.placed() {
 		return
 	}
-	if h.answered == nil {
-		h.answered = map[int64]*send{}
+	if h.answered != nil {
+		h.answered[s.answer.BaseOffset] = s
 	}
-	h.answered[s.answer.BaseOffset] = s
+}
+
+// answeredAt returns the send whose answer named a base offset, the latest of several; nil if there is none.
+func (h *history) answeredAt(base int64) *send {
+	if h.answered == nil {
+		h.answered = make(map[int64]*send, len(h.sends))
+		for _, s := range h.sends {
+			h.place(s)
+		}
+	}
+	return h.answered[base]
 }
 
 func (h *history) fetched(o *kafka.PartitionFetched) {
@@ -195,7 +205,7 @@ func (h *history) sight(o *kafka.BatchFetched, l *link, order int64) (added int6
 func (s *sighting) keep(h *history, b *kafka.Batch) (added int64) {
 	before := s.cost
 	s.batch, s.cost = b, sightingCost+int64(len(b.Records))*recordCost
-	if sent := h.answered[b.BaseOffset]; sent != nil && sent.sent.Batch.CRC == b.CRC && slices.Equal(sent.sent.Batch.Records, b.Records) {
+	if sent := h.answeredAt(b.BaseOffset); sent != nil && sent.sent.Batch.CRC == b.CRC && slices.Equal(sent.sent.Batch.Records, b.Records) {
 		shared := *b // an observation is not changed
 		shared.Records = sent.sent.Batch.Records
 		s.batch, s.cost = &shared, sightingCost

@@ -21,9 +21,10 @@ type link struct {
 	hasClientID bool
 	writes      bool // a Produce request or the answer to one was seen
 	gaps        []gap
-	open        []*send // of Produce requests whose answer the client has not acknowledged
-	requests    int     // these
-	unanswered  int     // those of them that no answer was seen to
+	open        []*send  // of Produce requests whose answer the client has not acknowledged
+	one         [1]*send // room for the one that most connections have
+	requests    int      // these
+	unanswered  int      // those of them that no answer was seen to
 	maxInFlight int
 }
 
@@ -44,6 +45,7 @@ func (c *Correlator) link(s *kafka.Seen) *link {
 	l := c.links[s.Link]
 	if l == nil {
 		l = &link{Link: s.Link}
+		l.open = l.one[:0]
 		c.links[s.Link] = l
 	}
 	return l

@@ -17,8 +17,9 @@ const (
 	recordCost   = 64
 	linkCost     = 400 // of a closed connection, with what the kafka layer shares with it; those that are open are few, or bounded by reassembly
 	producerCost = 512
-	// historyCost is how much more history is let in for each history: judging one takes time beside that for its batches.
-	historyCost = 1024
+	// historyCost is how much more history is let in for each history, up to three times the budget: judging one takes time beside
+	// that for its batches.
+	historyCost = 2048
 )
 
 // keptShare is the part of the budget, in percent, that is left after history was dropped. The smaller it is, the less often
@@ -54,7 +55,7 @@ type window struct {
 // full reports whether history has to be dropped: what is used is more than the budget. Where histories are very many, more must have
 // come in before it is worth to judge each of them, however little there is of it; and where much cannot be dropped, too.
 func (w *window) full(histories int) bool {
-	return w.used > max(w.budget+min(w.budget, int64(histories)*historyCost), w.left+w.budget/4)
+	return w.used > max(w.budget+min(2*w.budget, int64(histories)*historyCost), w.left+w.budget/4)
 }
 
 // settle keeps a finding whose history goes. A batch of it may stay for another finding's sake, and would give it again.

@@ -62,8 +62,8 @@ func (b budget) scale(n int64, users int) int64 {
 	return max(1, int64(float64(n)*float64(b)/float64(defaultMemory))/int64(users))
 }
 
-// history is what the correlator may keep, twice that for very many partitions: three parts of 32. With the garbage it brings, and all else that ordinary traffic needs,
-// a scan stays at about a quarter of its budget, whatever its length; the rest is for very many connections, and for hostile
+// history is what the correlator may keep: three parts of 32, up to three times that for very many partitions. With the garbage it
+// brings, and all else that ordinary traffic needs, a scan stays at about a quarter of its budget, whatever its length; the rest is for very many connections, and for hostile
 // traffic. What may yet be sent again stays in the history however old it is, so a larger one would seldom show more.
 func (b budget) history() int64 { return int64(b) / 32 * 3 }
 
