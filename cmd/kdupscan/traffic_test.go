@@ -90,7 +90,7 @@ func TestTrafficInTurns(t *testing.T) {
 
 // BenchmarkScan runs the pipeline over a capture in memory; bytes are those of the capture, allocations those of a whole scan.
 func BenchmarkScan(b *testing.B) {
-	for _, name := range []string{"plain-500m", "fetch-1g", "small-1g", "zstd-500m", "lz4-500m", "snappy-500m"} {
+	for _, name := range []string{"plain-500m", "fetch-1g", "small-1g", "zstd-500m", "lz4-500m", "snappy-500m", "many-2g"} {
 		c := traffic.Presets[name]
 		c.Size = 32e6
 		var capture bytes.Buffer
