@@ -18,6 +18,9 @@ import (
 	"github.com/kdupscan/kdupscan/report"
 )
 
+// manyBytes is how much capture fills the heap, so that it is worth to prepare it.
+const manyBytes = 64 << 20
+
 // scanOptions are the flags of kdupscan scan.
 type scanOptions struct {
 	output     format
@@ -118,10 +121,14 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	}
 	defer secrets.close()
 
-	defer budget(o.memory).apply()()
+	b := budget(o.memory)
+	if _, total := source.Progress(); total < 0 || total >= manyBytes {
+		b.askForHugePages()
+	}
+	defer b.apply()()
 	line := newProgress(stderr)
 	p := pipeline{
-		source: source, filter: o.filter, ports: o.ports, budget: budget(o.memory), previews: o.payloads, secrets: secrets, workers: int(o.workers),
+		source: source, filter: o.filter, ports: o.ports, budget: b, previews: o.payloads, secrets: secrets, workers: int(o.workers),
 		progress: func(frames uint64) { line.update(frames, source) },
 	}
 	result, err := p.run(ctx)
