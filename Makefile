@@ -2,7 +2,7 @@
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 FUZZTIME ?= 20s
 
-.PHONY: build test race lint fuzz bench update lab lab-docs ci
+.PHONY: build test race lint fuzz bench profile update lab lab-docs ci
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/kdupscan ./cmd/kdupscan
@@ -25,6 +25,10 @@ fuzz:
 # The tables of docs/performance.md; .ci/bench says how to run a part of it.
 bench:
 	.ci/bench
+
+# The profile that the compiler goes by (go.dev/doc/pgo); to be made anew when the hot paths have changed much.
+profile:
+	CGO_ENABLED=0 go test -trimpath -pgo off -run '^$$' -bench Scan -benchtime 3s -cpuprofile cmd/kdupscan/default.pgo -o /dev/null ./cmd/kdupscan
 
 # Rewrite golden reports and generated captures. Read the difference before you commit it.
 update:
