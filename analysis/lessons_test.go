@@ -143,5 +143,39 @@ func TestPublicLessons(t *testing.T) {
 			history: `p2 > t/0 7/0/7:a; p2 < 45; p2 > t/0 7/0/7:a; p2 < 45; p2 > t/0 7/0/7:a; p2 < 45`,
 			counts:  `rejected 3`,
 		},
+		{
+			// A late EndTxn of the first transaction commits the second, which the client takes for failed and writes again.
+			name: "KAFKA-17754: an EndTxn that comes late ends the next transaction",
+			history: `p1 init 7/0 txn=x; p1 > t/0 7/0/0:a%txn txn=x; p1 < =10; p1 end 7/0 commit; p1' end 7/0 commit; p1' ended -
+				p1 > t/0 7/0/1:b%txn txn=x; p1 < 7=12; p1 end 7/0 abort; p1 init 7/1 txn=x from=7/0
+				p1 > t/0 7/1/0:b%txn txn=x; p1 < =14; p1 end 7/1 commit; p1 ended -
+				r1 fetch t/0 hw=16 committed 10=7/0/0:a%txn 11=7/0:commit 12=7/0/1:b%txn 13=7/0:commit 14=7/1/0:b%txn 15=7/1:commit`,
+			want:   `confirmed epoch-bump t/0 12>14 7/0>7/1 by nothing`,
+			counts: `appended 2, epoch_bumps 1`,
+		},
+		{
+			name: "KAFKA-17754 twin: the late one is an abort",
+			history: `p1 init 7/0 txn=x; p1 > t/0 7/0/0:a%txn txn=x; p1 < =10; p1 end 7/0 abort; p1' end 7/0 abort; p1' ended -
+				p1 > t/0 7/0/1:b%txn txn=x; p1 < 7=12; p1 end 7/0 commit; p1 init 7/1 txn=x from=7/0
+				p1 > t/0 7/1/0:b%txn txn=x; p1 < =14; p1 end 7/1 commit; p1 ended -
+				r1 fetch t/0 hw=16 10=7/0/0:a%txn 11=7/0:abort 12=7/0/1:b%txn 13=7/0:abort 14=7/1/0:b%txn 15=7/1:commit`,
+			counts: `appended 2, epoch_bumps 1`,
+		},
+		{
+			name: "KAFKA-17754 twin: one marker was not read; the commit is the next transaction's",
+			history: `p1 init 7/0 txn=x; p1 > t/0 7/0/0:b%txn txn=x; p1 < 7=12; p1 end 7/0 abort; p1 ended -
+				p1 > t/0 7/0/1:b%txn txn=x; p1 < =14; p1 end 7/0 commit; p1 ended -; r1 fetch t/0 hw=16 12=-:b%m1 14=-:b%m1; s1 fetch t/0 hw=16 15=7/0:commit`,
+			counts: `appended 1`,
+		},
+		{
+			name:    "KAFKA-18660: the epoch of a transactional producer rolls over into another id; the coordinator is not captured",
+			history: `p1 > t/0 42/32766/0:ab%txn txn=x; p1 < 7=10; p1 > t/0 73/0/0:ab%txn txn=x; p1 < =13`,
+			counts:  `appended 1`,
+		},
+		{
+			name:    "KAFKA-18660 twin: a reader sees that both were committed",
+			history: `r1 fetch t/0 hw=16 10=42/32766/0:ab%txn 12=42/32767:commit 13=73/0/0:ab%txn 15=73/1:commit`,
+			want:    `confirmed unknown t/0 10>13 11>14`,
+		},
 	})
 }

@@ -42,7 +42,18 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 func (c *chains) outcome(b *batch, f fate) outcome {
 	pr := c.producers.get(b.p.cluster, b.id.producer)
 	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.markersOf(pr), f.offset, b.first.Time)
-	return pr.outcomeOf(b.id.epoch, c.markerBehind(pr, b, f.offset), b.first.Time, len(b.sends) > 0 && !late)
+	shown := c.markerBehind(pr, b, f.offset)
+	if shown == committed && c.readWhole(pr, b, f) {
+		return committed
+	}
+	return pr.outcomeOf(b.id.epoch, shown, b.first.Time, len(b.sends) > 0 && !late)
+}
+
+// readWhole reports whether the log was read from the batch to the marker behind it. Then the log decides, whatever the client asked for: an
+// EndTxn that comes late may end the next transaction, too.
+func (c *chains) readWhole(pr *producer, b *batch, f fate) bool {
+	m, found := firstBehind(c.markersOf(pr), f.offset)
+	return found && f.source == OffsetFromFetch && len(c.p.holes(c.p.known().holes, f.offset+int64(b.count()), m.offset)) == 0
 }
 
 // markerBehind returns what the first marker behind a batch says. A commit has the epoch of the batch or, with transactions of version 2, the
