@@ -29,15 +29,17 @@ func (p *partition) joinByAnswer(all []*sighting) []*sighting {
 	var rest []*sighting
 	for _, s := range all {
 		owner, base := p.ownerAt(answered.at(s.batch.BaseOffset), s), s.batch.BaseOffset
-		if owner == nil && s.batch.Magic < 2 {
+		if owner == nil && (s.batch.Magic < 2 || !s.batch.Idempotent()) {
 			owner, base = answered.ownerOfInner(s)
 		}
 		if owner == nil {
 			rest = append(rest, s)
 			continue
 		}
+		p.anonymous = p.anonymous || owner.anonymousIn(s.batch)
 		owner.see(s, base)
 	}
+	p.anonymous = p.anonymous && !slices.ContainsFunc(all, func(s *sighting) bool { return s.batch.Idempotent() })
 	return rest
 }
 
@@ -83,7 +85,7 @@ func (p *partition) ownerAt(candidates answers, s *sighting) *batch {
 }
 
 // ownerOfInner finds the batch of a message that is not the first of its set, and where that batch begins. A reader of an old version may be
-// given a set from its fetch offset on.
+// given a set from its fetch offset on; a broker with a log of another format makes batches of its own.
 func (all answers) ownerOfInner(s *sighting) (owner *batch, base int64) {
 	offset := s.batch.BaseOffset
 	n := sort.Search(len(all), func(i int) bool { return all[i].offset > offset })
@@ -109,6 +111,12 @@ func (b *batch) showsIn(s *sighting, delta int32) bool {
 // convertedIn reports whether a fetched batch can only show b as it was converted to an older format, for a reader that knows no newer
 // one: without headers and producer id.
 func (b *batch) convertedIn(seen *kafka.Batch) bool { return b.info.Magic == 2 && seen.Magic < 2 }
+
+// anonymousIn reports whether a fetched batch of the same format can only show b as a broker hands it out whose log is of another format and
+// keeps no producers (Kafka on Pulsar and the like).
+func (b *batch) anonymousIn(seen *kafka.Batch) bool {
+	return b.idempotent() && seen.Magic == b.info.Magic && !seen.Idempotent() && !seen.Control()
+}
 
 // sameRun reports whether the records seen are those of a batch from the given delta on; converted: as far as an old format keeps them.
 func sameRun(sent []kafka.Record, delta int32, seen []kafka.Record, converted bool) bool {
@@ -144,7 +152,8 @@ func (p *partition) joinByIdentity(all []*sighting) []*sighting {
 	return rest
 }
 
-// joinByContent gives unclaimed places to batches without a producer id whose place no answer names, in send order.
+// joinByContent gives unclaimed places to batches whose place no answer names, in send order. They are without a producer id, or the broker
+// hands out all batches so.
 func (p *partition) joinByContent(all []*sighting) []*sighting {
 	byContent := map[kafka.Fingerprint][]int{} // by first record, indices into all
 	byCRC := map[uint32][]int{}
@@ -181,10 +190,13 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 			}
 		}
 	}
-	var refused []*batch
+	var refused, again []*batch
 	for _, b := range p.batches {
 		switch {
 		case len(b.views) > 0 || b.named():
+			if p.anonymous && b.idempotent() && b.sentInVain() {
+				again = append(again, b)
+			}
 		case b.allRefused():
 			refused = append(refused, b)
 		default:
@@ -193,6 +205,9 @@ func (p *partition) joinByContent(all []*sighting) []*sighting {
 	}
 	for _, b := range refused {
 		claim(b) // some brokers answer an error without an offset to what they store in the end
+	}
+	for _, b := range again {
+		claim(b) // the other place of what the broker did not recognise
 	}
 	var rest []*sighting
 	for i, s := range all {
@@ -214,6 +229,11 @@ func (p *partition) sameBytes(all []*sighting, taken []bool, candidates []int, b
 	return -1
 }
 
+// sentInVain reports whether a send of the batch was not answered, so that it may have a place besides those that are named.
+func (b *batch) sentInVain() bool {
+	return slices.ContainsFunc(b.sends, func(s *send) bool { return s.reply() == nil })
+}
+
 // named reports whether an answer gives the batch a place.
 func (b *batch) named() bool {
 	for _, s := range b.sends {
@@ -231,7 +251,7 @@ func (p *partition) run(all []*sighting, taken []bool, first int, b *batch) int 
 	for i := first; i < len(all); i++ {
 		s := all[i]
 		converted := b.convertedIn(s.batch)
-		if taken[i] || b.idempotent() && !converted || s.firstSight() < b.first.Time || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) ||
+		if taken[i] || b.idempotent() && !converted && !p.anonymous || s.firstSight() < b.first.Time || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) ||
 			!sameRun(b.records, delta, s.batch.Records, converted) {
 			return 0
 		}

@@ -177,5 +177,44 @@ func TestPublicLessons(t *testing.T) {
 			history: `r1 fetch t/0 hw=16 10=42/32766/0:ab%txn 12=42/32767:commit 13=73/0/0:ab%txn 15=73/1:commit`,
 			want:    `confirmed unknown t/0 10>13 11>14`,
 		},
+		{
+			// The log keeps messages, not batches: readers are given batches without a producer.
+			name:    "kop 1007: readers are shown no producer id, and the broker does not recognise a retry",
+			history: `p1 > t/0 7/0/5:z; p1 < =9; p1 > t/0 7/0/6:ab; p1 rst; p1' > t/0 7/0/6:ab; p1' < =12; r1 fetch t/0 hw=14 9=-:z 10=-:ab 12=-:ab`,
+			want:    `confirmed broker-dedup-failure t/0 10>12 11>13`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "kop 1007: the retry comes under a new epoch, and readers are shown messages one by one",
+			history: `p1 > t/0 7/0/5:z; p1 < =9; p1 > t/0 7/0/6:ab; p1 rst; p1' > t/0 7/1/0:ab; p1' < =12; r1 fetch t/0 hw=14 9=-:z 10=-:a 11=-:b 12=-:a 13=-:b`,
+			want:    `confirmed epoch-bump t/0 10>12 11>13 7/0>7/1 by connection-lost on t/0`,
+			counts:  `appended 2, epoch_bumps 1`,
+		},
+		{
+			name:    "kop 1007 twin: the retry is recognised",
+			history: `p1 > t/0 7/0/5:z; p1 < =9; p1 > t/0 7/0/6:ab; p1 rst; p1' > t/0 7/0/6:ab; p1' < =10; r1 fetch t/0 hw=12 9=-:z 10=-:ab`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "kop 1007 twin: the first send was refused, and who wrote the others was not captured",
+			history: `p1 > t/0 7/0/5:z; p1 < =9; p1 > t/0 7/0/6:ab; p1 < 6; p1 > t/0 7/0/6:ab; p1 < =10; r1 fetch t/0 hw=14 9=-:z 10=-:ab 12=-:ab`,
+			counts:  `appended 2, rejected 1`,
+		},
+		{
+			// The id of a producer was given to another one: the batches of each are taken for the other's, and a bump fences.
+			name: "redpanda 15054: after a recovery the cluster gives out producer ids again",
+			history: `p1 init 7/0; q1 init 7/0; p1 > t/0 7/0/0:a; p1 < =10; q1 > t/0 7/0/0:x; q1 < =10~10; q1 > t/0 7/0/1:y; q1 < =11
+				p1 > t/0 7/0/1:b; p1 rst; p1' > t/0 7/0/1:b; p1' < =11~; p1' > t/0 7/0/3:c; p1' < 45; p1' init 7/1 from=7/0; p1' > t/0 7/1/0:c; p1' < =12
+				q1 > t/0 7/0/2:w; q1 < 47; q1 init 7/2 from=7/0; q1 > t/0 7/2/0:w; q1 < =13`,
+			counts: `appended 4, rejected 2, epoch_bumps 2`,
+		},
+		{
+			// InitProducerId for the next epoch is refused (49) for good; the application begins anew with another producer.
+			name: "azure-event-hubs-for-kafka 261: after timeouts the producer gets no new epoch, and the application makes a new one",
+			history: `p1 init 7/0; p1 > t/0 7/0/0:z; p1 < =9; p1 > t/0 7/0/1:a; @5100 p1 rst; p1' > t/0 7/0/1:a; @10300 p1' rst; p1'' init 7/1 from=7/0 err=49
+				@20000 p1'' init 8/0; p1'' > t/0 8/0/0:a!; p1'' < =11`,
+			want:   `probable application-resend t/0 10>11`,
+			counts: `appended 2`,
+		},
 	})
 }

@@ -130,6 +130,13 @@ func TestLookAlikes(t *testing.T) {
 			counts:  `appended 2, rejected 1`,
 		},
 		{
+			name: "10 twin: nobody answered the batch before it was too large, and the log has it whole",
+			history: `p1 > t/0 7/0/5:z; p1 < =9; p1 > t/0 7/0/6:abcd; p1 rst; p1' > t/0 7/0/6:abcd; p1' < 10
+				p1' > t/0 7/0/6:ab; p1' > t/0 7/0/8:cd; p1' < 45; p1' < 45; p1' > t/0 7/1/0:ab; p1' > t/0 7/1/2:cd; p1' < =14; p1' < =16`,
+			want:   `probable epoch-bump t/0 10>14 11>15 12>16 13>17 7/0>7/1 by error 45 on t/0`,
+			counts: `appended 3, rejected 3, epoch_bumps 1`,
+		},
+		{
 			name:    "11 a first copy that the new leader truncated: the offset later holds other content",
 			history: `p1 > t/0 7/0/5:ab; p1 < 6=10; f2 fetch t/0 follower=3 hw=10 10=7/0/5:ab^3; p2 > t/0 7/1/0:ab; p2 < =12; r2 fetch t/0 hw=14 10=8/0/0:xy^4 12=7/1/0:ab^4`,
 			counts:  `appended 1, epoch_bumps 1, leader_changes 1`,

@@ -44,6 +44,7 @@ type partition struct {
 	changes      []rise // see rises
 	risesKnown   bool
 	timestamps   timestampType
+	anonymous    bool                   // no reader is shown a producer: see anonymousIn
 	placed       map[int64]*batch       // see take
 	delays       []delay                // see findDelays
 	chains       *chains                // nil for internal topics
