@@ -113,6 +113,15 @@ func TestAlerts(t *testing.T) {
 			history: `r1 fetch t/0 hw=20 10=7/0/5:a; r1 fetch t/0 hw=20 11=7/0/6:a; r1 fetch t/0 hw=20 12=8/0/7:a; r1 fetch t/0 hw=20 13=9/0/7:a`,
 		},
 		{
+			name:    "fetched alone: two transactions, the marker of the first one last",
+			history: `r1 fetch t/0 hw=16 10=7/0/0:ab%txn; r1 fetch t/0 hw=16 13=8/0/0:ab%txn 15=8/0:commit; r2 fetch t/0 hw=16 12=7/0:commit`,
+			want:    map[Cause]Verdict{UnknownCause: Confirmed},
+		},
+		{
+			name:    "twin of fetched alone: the first one was aborted",
+			history: `r1 fetch t/0 hw=16 10=7/0/0:ab%txn; r1 fetch t/0 hw=16 13=8/0/0:ab%txn 15=8/0:commit; r2 fetch t/0 hw=16 12=7/0:abort`,
+		},
+		{
 			name:    "without an id, the first acknowledged",
 			history: `p1 > t/0 -:ab; p1 < =10; p1 > t/0 -:ab; p1 < =12`,
 			want:    map[Cause]Verdict{BlindRetry: Confirmed},

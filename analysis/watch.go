@@ -233,9 +233,6 @@ func (w *watch) stands(at *looked, b *kafka.Batch, offset int64) {
 		twice = w.memory.at(maphash.Comparable(w.seed, identityOf(b))^at.where, offset, stampOf(int64(b.CRC)))
 	}
 	for _, r := range b.Records {
-		if b.Transactional() {
-			break // only under one identity can that be a fault which nothing else shows
-		}
 		stamp := uint64(0) // the broker's own
 		if !b.LogAppendTime() {
 			stamp = stampOf(r.Timestamp)
