@@ -20,6 +20,13 @@ func (e *Ending) Answer(producerID int64, epoch int16) {
 	e.Respond(resp)
 }
 
+// Refuse ends it with an error: the transaction goes on as it was.
+func (e *Ending) Refuse(code int16) {
+	resp := kmsg.NewPtrEndTxnResponse()
+	resp.ErrorCode = code
+	e.Respond(resp)
+}
+
 // WritingMarkers is a WriteTxnMarkers request that has been sent.
 type WritingMarkers struct {
 	Pending

@@ -13,6 +13,7 @@ const (
 	OutOfOrderSequence     int16 = 45
 	DuplicateSequence      int16 = 46
 	InvalidProducerEpoch   int16 = 47
+	InvalidTxnState        int16 = 48
 	UnknownProducerID      int16 = 59
 	InvalidRecord          int16 = 87
 	UnknownTopicID         int16 = 100

@@ -198,6 +198,21 @@ var logCases = []Case{
 		}},
 	},
 	{
+		Name:  "log-without-producers",
+		About: "the broker keeps its log in another format: readers are shown no producer ids, and what was stored twice is told by its place alone",
+		Twin:  "log-without-producers-recognised",
+		Tell:  func(s *Scenario) { withoutProducers(s, OK(502), 502) },
+		Truth: Truth{Duplicates: []Duplicate{{
+			Topic: "orders", Cause: "broker-dedup-failure", Verdict: "confirmed", Pairs: [][]int64{{500, 502}, {501, 503}},
+		}}},
+	},
+	{
+		Name:  "log-without-producers-recognised",
+		About: "the same, and the broker recognises the retry",
+		Twin:  "log-without-producers",
+		Tell:  func(s *Scenario) { withoutProducers(s, OK(500)) },
+	},
+	{
 		Name:  "reader-by-id-alone",
 		About: "names in Produce, ids in Fetch, and no Metadata: equal bytes at equal offsets tie the two, so that each pair is told once",
 		Twin:  "blind-retry-refused",
@@ -234,4 +249,22 @@ func recreatedBetween(s *Scenario, version, gone int16) {
 	c.Metadata(12, "devices").Answer(devices)
 	send(c, version, b.As(5, 1, 0), OK(0))
 	send(c, version, s.batch("devices", 0, "dimmed").As(5, 1, 1), OK(1))
+}
+
+// withoutProducers has a batch of a producer with an id lost with its connection and sent again; readers are shown what stands there without
+// an identity.
+func withoutProducers(s *Scenario, retried Answer, further ...int64) {
+	c := meet(s, "client-a", 1, "apache-kafka-java", "3.4.0", Leader{"orders", 0, 1, -1})
+	before, b := s.batch("orders", 0, "order 1"), s.batch("orders", 0, "order 2", "order 3")
+	send(c, 8, before.As(5, 0, 0), OK(499))
+	c.Produce(8, allAcks, b.As(5, 0, 1))
+	s.Advance(time.Second)
+	c.Reset()
+	c = meet(s, "client-a", 1, "apache-kafka-java", "3.4.0", Leader{"orders", 0, 1, -1})
+	send(c, 8, b.As(5, 0, 1), retried)
+	log := []Batch{before.At(499, -1), b.At(500, -1)}
+	for _, offset := range further {
+		log = append(log, b.At(offset, -1))
+	}
+	read(s.Connect("reader-a", 1), 11, log...)
 }

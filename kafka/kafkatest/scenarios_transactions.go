@@ -115,6 +115,38 @@ var transactionCases = []Case{
 		}}},
 	},
 	{
+		Name:  "late-end-commits-the-next",
+		About: "an EndTxn that was held up commits the next transaction, too; the client meets 48, takes its record for failed and writes it again",
+		Twin:  "aborted-then-sent-again",
+		Tell: func(s *Scenario) {
+			c := meet(s, "client-a", 1, "apache-kafka-java", "3.4.0", Leader{"transfers", 0, 1, 4})
+			c.TransactionalID = "transfers-1"
+			c.InitProducerID(4, -1, -1).Answer(2000, 0)
+			a, b := txn(s, "transfers", "t 1"), txn(s, "transfers", "t 2")
+			send(c, 9, a.As(2000, 0, 0), OK(200))
+			d := s.Connect("client-a", 1)
+			d.TransactionalID = "transfers-1"
+			d.EndTxn(3, 2000, 0, true)
+			s.Advance(time.Second)
+			d.Reset()
+			c.EndTxn(3, 2000, 0, true).Answer(-1, -1)
+			p := c.Produce(9, allAcks, b.As(2000, 0, 1))
+			s.Advance(time.Second)
+			p.Answer(AppendedBut(RequestTimedOut, 202))
+			c.EndTxn(3, 2000, 0, false).Refuse(InvalidTxnState)
+			c.InitProducerID(4, 2000, 0).Answer(2000, 1)
+			send(c, 9, b.As(2000, 1, 0), OK(204))
+			c.EndTxn(3, 2000, 1, true).Answer(-1, -1)
+			r := s.Connect("reader-a", 1)
+			r.ReadCommitted = true
+			read(r, 12, a.As(2000, 0, 0).At(200, 4), Marker("transfers", 0, 2000, 0, true, 1).At(201, 4), b.As(2000, 0, 1).At(202, 4),
+				Marker("transfers", 0, 2000, 0, true, 2).At(203, 4), b.As(2000, 1, 0).At(204, 4), Marker("transfers", 0, 2000, 1, true, 3).At(205, 4))
+		},
+		Truth: Truth{Duplicates: []Duplicate{{
+			Topic: "transfers", Cause: "epoch-bump", Verdict: "confirmed", Pairs: [][]int64{{202, 204}},
+		}}},
+	},
+	{
 		Name:  "hanging-transaction",
 		About: "the same, but another transactional id writes the records again, and the late batch is never committed",
 		Twin:  "late-batch-joins-next-transaction",
