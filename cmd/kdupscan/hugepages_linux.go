@@ -22,8 +22,19 @@ func (b budget) askForHugePages() {
 		return
 	}
 	hugeOnce.Do(func() {
-		room := make([]byte, min(b/4*3, maxHuge)) // not touched, so it takes no memory
+		size := min(int(b/4*3), maxHuge)
+		if !mayMap(2 * size) { // and as much again for the rest of the process
+			return
+		}
+		room := make([]byte, size) // not touched, so it takes no memory
 		_ = unix.Madvise(room, unix.MADV_HUGEPAGE)
 		runtime.GC() // gives it back to the heap, which grows into it
 	})
+}
+
+// mayMap reports whether the process may have so many more bytes of address space. Limits of it (ulimit -v), and kernels that promise no more
+// than they have, forbid it; to Go's heap that would be the end.
+func mayMap(size int) bool {
+	probe, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	return err == nil && unix.Munmap(probe) == nil
 }
