@@ -126,3 +126,13 @@ func TestLittleIsEnough(t *testing.T) {
 		}
 	}
 }
+
+// A first request whose end was captured before its beginning is read in the order of its bytes.
+func TestFirstRequestCapturedBackwards(t *testing.T) {
+	turns := produceTurns(9, 1, -1, testBatch(7078, 0), 100)
+	s := newScript(true).data(asks, turns[0].bytes[:10]).data(asks, turns[0].bytes[10:]).say(turns[1]).close(reassembly.ClosedFIN)
+	s.events[1].At, s.events[2].At = s.events[2].At, s.events[1].At
+	if o := run(s); len(of[*BatchAnswered](o)) != 1 || len(o.notes) != 0 {
+		t.Errorf("%v, notes %v", o.observations, o.notes)
+	}
+}
