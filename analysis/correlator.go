@@ -188,6 +188,7 @@ func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	for _, s := range l.open {
 		s.of.troubled, s.of.changed = true, true
 	}
+	clear(l.one[:])
 	l.open = nil
 	c.used(linkCost)
 }

@@ -119,7 +119,9 @@ func (l *link) asks(s *send) {
 		l.unanswered++
 		l.maxInFlight = max(l.maxInFlight, l.unanswered)
 	}
-	l.open = append(l.open, s)
+	if l.open = append(l.open, s); len(l.open) == 2 {
+		clear(l.one[:]) // outgrown
+	}
 }
 
 // waiting returns the batches that wait for the answer to a request: none where that has been acknowledged, or the request was

@@ -195,7 +195,9 @@ func (c *conn) afterRequest(m *message, h *requestHeader, p *pending) {
 		}
 		c.answers.remove(0)
 	}
-	c.answers.waiting = append(c.answers.waiting, *p)
+	if c.answers.waiting = append(c.answers.waiting, *p); len(c.answers.waiting) == 2 {
+		clear(c.answers.oneWaiting[:]) // outgrown
+	}
 	for i := range c.answers.held {
 		if c.answers.held[i].correlation == h.correlation {
 			c.releaseTo(i)
@@ -369,7 +371,9 @@ func (c *conn) awaitAck(m *message, p *pending) {
 		c.note(CodePendingFull, m.at, "acknowledgements", 1)
 		a.unacked = slices.Delete(a.unacked, 0, 1)
 	}
-	a.unacked = append(a.unacked, unackedAnswer{end, p.Request})
+	if a.unacked = append(a.unacked, unackedAnswer{end, p.Request}); len(a.unacked) == 2 {
+		clear(a.oneUnacked[:]) // outgrown
+	}
 }
 
 // acked takes an acknowledgement of the server's bytes before offset.
