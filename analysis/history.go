@@ -21,7 +21,7 @@ type history struct {
 	key       historyKey
 	sends     []*send
 	torn      []*send             // requests that never arrived whole: not stored, but a sign of where sequences stood
-	answered  map[int64]*send     // by the base offset of their answers, the latest; nil until something is fetched
+	answered  map[int64]*send     // by the base offset of their answers, one of each; nil until something is fetched
 	sightings []*sighting         // in the order of first sight
 	stored    map[int64]*sighting // by base offset, the latest; others follow by rival; nil for none
 	marks     []highWatermark
@@ -110,15 +110,13 @@ type leaderSeen struct {
 
 // place remembers where an answer says that a send stands, if it does.
 func (h *history) place(s *send) {
-	if !s.placed() {
-		return
-	}
-	if h.answered != nil {
+	if h.answered != nil && s.placed() {
 		h.answered[s.answer.BaseOffset] = s
 	}
 }
 
-// answeredAt returns the send whose answer named a base offset, the latest of several; nil if there is none.
+// answeredAt returns a send whose answer named a base offset, nil if there is none. Of several any will do: a sighting shares the
+// records of a send only where they are equal.
 func (h *history) answeredAt(base int64) *send {
 	if h.answered == nil {
 		h.answered = make(map[int64]*send, len(h.sends))

@@ -29,7 +29,7 @@ func (a *Assembler) flush(c *connection, d Direction, at pcap.Ref) {
 func (a *Assembler) close(c *connection, reason CloseReason, d Direction, at pcap.Ref) {
 	a.flush(c, FromA, at)
 	a.flush(c, FromB, at)
-	over := reason == EndOfInput
+	last := reason == EndOfInput // whatever it says of its end
 	switch {
 	case c.reset != nil:
 		reason, d = ClosedRST, c.reset.by
@@ -47,7 +47,7 @@ func (a *Assembler) close(c *connection, reason CloseReason, d Direction, at pca
 		a.halfOpen.remove(c)
 	}
 	// An evicted connection may go on, behind the end of the input nothing comes, and an unanswered SYN is not worth the memory.
-	if reason != Evicted && !over && (c.established || c.reset != nil) {
+	if reason != Evicted && !last && (c.established || c.reset != nil) {
 		if a.closed.add(f, c.tombstone(fromHigh)) {
 			a.report(c, CodeClosedForgotten, at, "")
 		}
