@@ -144,9 +144,9 @@ func (p *partition) writersHidden(f *batch) bool {
 }
 
 // sendsHidden reports whether f's own client may have sent more to the hole than the capture shows. Sequences that go on where others ended
-// rule that out.
+// rule that out, those of f up to it and those of l, which may be of a later epoch, up to l.
 func (p *partition) sendsHidden(f, l *batch, own hole) bool {
-	if f.idempotent() && f.anchor().batch != nil {
+	if f.idempotent() && f.anchor().batch != nil && l.idempotent() && l.anchor().batch != nil {
 		return false
 	}
 	cl, _ := f.client()
