@@ -143,14 +143,19 @@ func (p *partition) writersHidden(f *batch) bool {
 	return slices.ContainsFunc(p.hidden, func(cl client) bool { return cl != own })
 }
 
-// sendsHidden reports whether f's own client may have sent more to the hole than the capture shows. Sequences that go on where others ended
-// rule that out, those of f up to it and those of l, which may be of a later epoch, up to l.
+// sendsHidden reports whether f's own client may have sent more to the hole than the capture shows.
 func (p *partition) sendsHidden(f, l *batch, own hole) bool {
-	if f.idempotent() && f.anchor().batch != nil && l.idempotent() && l.anchor().batch != nil {
+	if sequencesSeen(f, l) {
 		return false
 	}
 	cl, _ := f.client()
 	return within(p.j.gaps[cl].requests, p.known().sentBefore(own.from), l.first.Time)
+}
+
+// sequencesSeen reports whether the sequences of two batches go on where others ended, those of f up to it and those of l, which may be of
+// a later epoch, up to l: their producer has sent nothing else before them.
+func sequencesSeen(f, l *batch) bool {
+	return f.idempotent() && l.idempotent() && f.anchor().batch != nil && l.anchor().batch != nil
 }
 
 // holes returns the unknown ranges of [from, to), by the holes between what is known.

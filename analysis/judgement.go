@@ -23,6 +23,7 @@ type judgement struct {
 	delays      map[client]int64                // see joinDelays
 	gaps        map[client]unseen               // see findGaps
 	writersGaps map[netip.Addr][]pcap.Timestamp // likewise: of requests of those that write
+	serversGaps map[netip.AddrPort][]requestGap // likewise: of Produce requests
 	suspected   map[int64]bool                  // producers that wrote twice
 	byProducer  map[producerEpoch][]*send       // see findSends
 	epochs      map[int64][]int16               // likewise

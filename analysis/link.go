@@ -33,7 +33,12 @@ type gap struct {
 	at         pcap.Ref
 	fromClient bool
 	hidden     bool // whole messages may be hidden in it
+	bytes      int64
 }
+
+// minProduce is the size of the smallest Produce request: of version 0, without a client id, with one empty message for a topic
+// of one letter. A smaller gap hides none.
+const minProduce = 65
 
 // client identifies the process behind a connection as well as packets can: by its address and the name it gives itself.
 type client struct {
@@ -78,7 +83,7 @@ func (c *Correlator) gap(l *link, o *kafka.GapSeen) {
 	if len(l.gaps) == 0 {
 		c.gapped = append(c.gapped, l)
 	}
-	l.gaps = append(newest(l.gaps, maxGaps-1), gap{o.At, o.FromClient, o.Hidden})
+	l.gaps = append(newest(l.gaps, maxGaps-1), gap{o.At, o.FromClient, o.Hidden, o.Bytes})
 }
 
 // answerMayBeHidden reports whether an answer after sent may stand in a gap of the server's stream.

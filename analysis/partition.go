@@ -41,6 +41,8 @@ type partition struct {
 	holesKnown   bool
 	hidden       []client // see writersHidden
 	hiddenKnown  bool
+	lossy        bool // see messagesHidden
+	lossKnown    bool
 	changes      []rise // see rises
 	risesKnown   bool
 	timestamps   timestampType

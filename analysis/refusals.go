@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"sort"
@@ -101,9 +102,15 @@ type unseen struct {
 	requests []pcap.Timestamp
 }
 
-// findGaps sorts the gaps by the clients of their connections, and those of writers by their addresses.
+// requestGap is when a Produce request of a client may have passed in a gap.
+type requestGap struct {
+	at pcap.Timestamp
+	of client
+}
+
+// findGaps sorts the gaps by the clients of their connections, those of writers by their addresses, and those that may hide Produce requests by servers.
 func (j *judgement) findGaps() {
-	j.gaps, j.writersGaps = map[client]unseen{}, map[netip.Addr][]pcap.Timestamp{}
+	j.gaps, j.writersGaps, j.serversGaps = map[client]unseen{}, map[netip.Addr][]pcap.Timestamp{}, map[netip.AddrPort][]requestGap{}
 	for _, l := range j.c.gapped {
 		cl := l.client()
 		of, writes := j.gaps[cl], j.writersGaps[cl.addr]
@@ -114,6 +121,9 @@ func (j *judgement) findGaps() {
 			of.messages = append(of.messages, g.at.Time)
 			if g.fromClient {
 				of.requests = append(of.requests, g.at.Time)
+			}
+			if g.fromClient && g.bytes >= minProduce {
+				j.serversGaps[l.Server] = append(j.serversGaps[l.Server], requestGap{g.at.Time, cl})
 			}
 			if g.fromClient && l.writes {
 				writes = append(writes, g.at.Time)
@@ -130,6 +140,9 @@ func (j *judgement) findGaps() {
 	}
 	for _, writes := range j.writersGaps {
 		slices.Sort(writes)
+	}
+	for _, requests := range j.serversGaps {
+		slices.SortStableFunc(requests, func(a, b requestGap) int { return cmp.Compare(a.at, b.at) })
 	}
 }
 

@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
@@ -261,26 +260,4 @@ func beside(copies []copyOf) []copyOf {
 		}
 	}
 	return nil
-}
-
-// displaced reports whether another batch may have taken a copy's place at the next leader: it was sent there before the last copy, there
-// is no room for it between the two, and the capture may hide its answer.
-func (p *partition) displaced(first, last copyOf) bool {
-	f, l := first.b, last.b
-	if len(f.sends) == 0 || len(l.sends) == 0 || first.fate.offset == NoOffset || last.fate.offset <= first.fate.offset {
-		return false
-	}
-	server := l.appendedBy().sent.Link.Server
-	if f.appendedBy().sent.Link.Server == server {
-		return false
-	}
-	var room int64
-	for _, h := range p.holes(p.known().standing, first.fate.offset+int64(f.count()), last.fate.offset) {
-		room += h.to - h.from
-	}
-	open := p.answersHidden()
-	open = open[sort.Search(len(open), func(i int) bool { return open[i].first.Time > first.fate.last }):]
-	return slices.ContainsFunc(open[:min(len(open), maxRivals)], func(o *batch) bool {
-		return o != f && o != l && o.first.Time < l.first.Time && o.sends[0].sent.Link.Server == server && int64(o.count()) > room
-	})
 }

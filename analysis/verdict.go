@@ -138,7 +138,7 @@ func (c *chains) standing(copies []copyOf, d *duplicate) []copyOf {
 			continue
 		case one.offset() > last.offset() && last.fate.offset != NoOffset && one.b.knownAt(one.fate.offset, last.b):
 			continue // the log was cut back in between
-		case c.p.displaced(one, last):
+		case c.p.doubted(one, last):
 			one.fate = fate{grade: unknown, offset: NoOffset, leaderEpoch: -1}
 		case one.fate.grade == unknown && !one.fate.acknowledged:
 			r, at := c.p.room(one.b, last.b)

@@ -185,6 +185,9 @@ func TestLossShowsNothingFalse(t *testing.T) {
 		"log-cut-back":                {43, 54}, // what took the first copy's place was not seen there
 		"acks-one-truncated":          {29, 43}, // likewise
 		"replicas-of-one-name":        {17, 31}, // two processes were not seen to work beside each other
+		"lost-under-a-used-sequence":  {12, 32}, // what a retry was taken for was not seen
+		"cut-back-below-first-copy":   {12, 23}, // what stood there before a later leader's record was not seen
+		"bump-after-45-elsewhere":     {44, 50}, // what the new epoch began with was not seen
 	} {
 		i := slices.IndexFunc(kafkatest.Scenarios(), func(c kafkatest.Case) bool { return c.Name == name })
 		c := kafkatest.Scenarios()[i]
