@@ -4,8 +4,8 @@ package analysis
 var doubtEntries = []Entry{
 	{
 		Code: "answer-may-be-hidden", Class: ClassDoubt, Since: firstRelease,
-		Title:   "An answer to the first copy may lie in a gap of the capture",
-		Meaning: "The first copy counts as not acknowledged, since no answer was seen. Bytes of the broker's stream are missing in that time, and an answer may have been among them. If it was an OK that the client had read, the second copy is the application's own.",
+		Title:   "An answer to the first copy, or its arrival, may lie in a gap of the capture",
+		Meaning: "The first copy counts as not acknowledged, since no answer was seen. Bytes of the broker's stream are missing in that time, and an answer may have been among them. If it was an OK that the client had read, the second copy is the application's own. Or an OK was seen, and bytes are missing of what the client sent after it: they would show whether it had arrived.",
 		Causes:  []string{"packets dropped while capturing", "a late start of the connection"},
 		Next:    []string{"tcp-gap and packets-dropped in the coverage", "the client's log around the first send"},
 		Similar: []string{"an answer that was never sent: the stream is whole and lacks it"},

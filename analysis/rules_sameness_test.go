@@ -51,6 +51,13 @@ func TestSamenessRules(t *testing.T) {
 			doubt:   DoubtAnswerMayBeHidden,
 		},
 		{
+			name:    "S2 an OK was seen, and a gap may have swallowed what would show that the client had it",
+			history: `p1 > t/0 7/0/5:a; p1 < =10 unacked; p1 gap client; p1 rst; p1' > t/0 7/1/0:a; p1' < =11`,
+			want:    `confirmed epoch-bump t/0 10>11 7/0>7/1 by nothing`,
+			counts:  `appended 2, epoch_bumps 1`,
+			doubt:   DoubtAnswerMayBeHidden,
+		},
+		{
 			name:    "S2 an answer that could not be read is unknown",
 			history: `p1 > t/0 7/0/5:a; p1 < unread; p1 > t/0 7/1/0:a; p1 < =11`,
 			want:    `possible epoch-bump t/0 ?>11 7/0>7/1 by nothing`,

@@ -229,11 +229,12 @@ func (d *duplicate) addDoubts() {
 		if i == len(d.copies)-1 {
 			continue
 		}
+		last := d.copies[len(d.copies)-1].b
 		doubt(DoubtAnswerMayBeHidden, c.fate.grade == unknown && c.b.answerMayBeHidden())
+		doubt(DoubtAnswerMayBeHidden, d.cause != BrokerDedupFailure && d.cause != MisroutedBatch && c.b.arrivalMayBeHidden(last.first.Time))
 		doubt(DoubtEarlierSendMayBeHidden, c.fate.grade == unknown && c.b.allRefused())
 		doubt(DoubtFirstCopyMayBeTruncated, c.fate.grade == appended)
 		doubt(DoubtFirstCopyFateUnknown, c.fate.grade == unknown)
-		last := d.copies[len(d.copies)-1].b
 		doubt(DoubtFirstCopyAcknowledged, d.cause == BlindRetry && len(last.sends) > 0 && !c.b.openAt(last.first.Time))
 	}
 }
@@ -241,6 +242,16 @@ func (d *duplicate) addDoubts() {
 // answerMayBeHidden reports whether a send of the batch may have an answer that cannot be read.
 func (b *batch) answerMayBeHidden() bool {
 	return slices.ContainsFunc(b.sends, func(s *send) bool { return s.reply() == nil && s.mayBeAnswered() })
+}
+
+// arrivalMayBeHidden reports whether an OK may have reached the client by t although nothing shows it: all that a client sends after an answer
+// has come acknowledges it, and the capture lacks some.
+func (b *batch) arrivalMayBeHidden(t pcap.Timestamp) bool {
+	return b.openAt(t) && slices.ContainsFunc(b.sends, func(s *send) bool {
+		a := s.reply()
+		return a != nil && a.ErrorCode == 0 && a.At.Time < t &&
+			slices.ContainsFunc(s.link.gaps, func(g gap) bool { return g.fromClient && g.at.Time > a.At.Time })
+	})
 }
 
 // mayBeAnswered reports whether the send was answered, or may have been where the capture has a gap.
