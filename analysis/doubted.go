@@ -95,6 +95,5 @@ func (p *partition) takenForAnother(first copyOf) bool {
 	if o := b.predecessor(); o != nil {
 		since = o.first.Time
 	}
-	cl, _ := b.client()
-	return within(p.j.gaps[cl].requests, since, s.sent.First.Time) || within(p.j.gaps[client{addr: cl.addr}].requests, since, s.sent.First.Time)
+	return p.j.requestGapOf(b, since, s.sent.First.Time)
 }

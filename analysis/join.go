@@ -29,7 +29,7 @@ func (p *partition) joinByAnswer(all []*sighting) []*sighting {
 	var rest []*sighting
 	for _, s := range all {
 		owner, base := p.ownerAt(answered.at(s.batch.BaseOffset), s), s.batch.BaseOffset
-		if owner == nil && (s.batch.Magic < 2 || !s.batch.Idempotent()) {
+		if owner == nil && !s.batch.Idempotent() {
 			owner, base = answered.ownerOfInner(s)
 		}
 		if owner == nil {

@@ -154,6 +154,15 @@ func within(times []pcap.Timestamp, from, to pcap.Timestamp) bool {
 
 // gapOf reports whether a stream of the batch's client, or one of its host that no request names, has a gap within a time.
 func (j *judgement) gapOf(b *batch, since, until pcap.Timestamp) bool {
+	return slices.ContainsFunc(j.unseenOf(b), func(u unseen) bool { return within(u.messages, since, until) })
+}
+
+// requestGapOf reports the same of the client's side alone.
+func (j *judgement) requestGapOf(b *batch, since, until pcap.Timestamp) bool {
+	return slices.ContainsFunc(j.unseenOf(b), func(u unseen) bool { return within(u.requests, since, until) })
+}
+
+func (j *judgement) unseenOf(b *batch) []unseen {
 	cl, _ := b.client()
-	return within(j.gaps[cl].messages, since, until) || within(j.gaps[client{addr: cl.addr}].messages, since, until)
+	return []unseen{j.gaps[cl], j.gaps[client{addr: cl.addr}]}
 }

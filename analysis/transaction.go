@@ -42,38 +42,32 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 func (c *chains) outcome(b *batch, f fate) outcome {
 	pr := c.producers.get(b.p.cluster, b.id.producer)
 	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.markersOf(pr), f.offset, b.first.Time)
-	shown := c.markerBehind(pr, b, f.offset)
-	if shown == committed && c.readWhole(pr, b, f) {
-		return committed
+	shown, whole := c.markerBehind(pr, b, f.offset)
+	if shown == committed && whole && f.source == OffsetFromFetch {
+		return committed // the log decides, whatever the client asked for: an EndTxn that comes late may end the next transaction, too
 	}
 	return pr.outcomeOf(b.id.epoch, shown, b.first.Time, len(b.sends) > 0 && !late)
 }
 
-// readWhole reports whether the log was read from the batch to the marker behind it. Then the log decides, whatever the client asked for: an
-// EndTxn that comes late may end the next transaction, too.
-func (c *chains) readWhole(pr *producer, b *batch, f fate) bool {
-	m, found := firstBehind(c.markersOf(pr), f.offset)
-	return found && f.source == OffsetFromFetch && len(c.p.holes(c.p.known().holes, f.offset+int64(b.count()), m.offset)) == 0
-}
-
 // markerBehind returns what the first marker behind a batch says. A commit has the epoch of the batch or, with transactions of version 2, the
 // one after it; any other is that of a later transaction, and so may be one with offsets before it that nobody was seen to read.
-func (c *chains) markerBehind(pr *producer, b *batch, offset int64) outcome {
+// whole says that of a commit it is known what stands at every offset from the batch to it.
+func (c *chains) markerBehind(pr *producer, b *batch, offset int64) (shown outcome, whole bool) {
 	markers := c.markersOf(pr)
 	first, found := firstBehind(markers, offset)
 	switch {
 	case !found:
-		return outcomeUnknown
+		return outcomeUnknown, false
 	case !first.commit:
-		return aborted
+		return aborted, false
 	case first.epoch != b.id.epoch && first.epoch != b.id.epoch+1 || pr.markersLost && markers[0].offset > offset:
-		return outcomeUnknown
+		return outcomeUnknown, false
 	}
 	hidden := c.p.holes(c.p.known().holes, offset+int64(b.count()), first.offset)
 	if slices.ContainsFunc(hidden, func(h hole) bool { return !c.p.readOver(h) }) {
-		return outcomeUnknown
+		return outcomeUnknown, false
 	}
-	return committed
+	return committed, len(hidden) == 0
 }
 
 // endedByEpoch reports whether the end of a batch's transaction raised the epoch, as transactions of version 2 do: its marker has the next one.

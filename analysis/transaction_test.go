@@ -58,7 +58,8 @@ func TestMarkersLost(t *testing.T) {
 	c := newChains(p, nil)
 	p.log = &claims{all: []claim{{from: 0, to: 40}}, furthest: []int64{40}}
 	b := &batch{p: p, info: &kafka.Batch{Magic: 2}}
-	if c.markerBehind(pr, b, 15) != outcomeUnknown || c.markerBehind(pr, b, 25) != committed {
+	before, _ := c.markerBehind(pr, b, 15)
+	if behind, _ := c.markerBehind(pr, b, 25); before != outcomeUnknown || behind != committed {
 		t.Error("markers behind offset 15 may have been dropped, those behind 25 have not")
 	}
 }

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"fmt"
 	"math/rand"
 	"net/netip"
 	"reflect"
@@ -107,7 +106,7 @@ func TestConnectionsAreApart(t *testing.T) {
 				"notes":        {alone.notes, notes[s.conn.A]},
 			} {
 				if diff := cmp.Diff(pair[0], pair[1], cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
-					t.Fatalf("round %d, %v: %s (-alone +beside others):\n%s", round, s.conn.A, what, fmt.Sprint(diff))
+					t.Fatalf("round %d, %v: %s (-alone +beside others):\n%s", round, s.conn.A, what, diff)
 				}
 			}
 		}

@@ -67,16 +67,16 @@ func (t *tombstone) beyond(s *Segment, from int) int64 {
 }
 
 // ofFlow calls yield with the index of each grave of a flow, the latest first.
-func (c *closedConnections) ofFlow(f flow) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
+func (c *closedConnections) ofFlow(f flow) iter.Seq[int] {
+	return func(yield func(int) bool) {
 		i, known := c.newest[f]
-		for known && i >= 0 && yield(i) {
-			i = c.at(i).before
+		for known && i >= 0 && yield(int(i)) {
+			i = c.at(int(i)).before
 		}
 	}
 }
 
-func (c *closedConnections) at(i int32) *grave { return &c.rows[int(i)/len(row{})][int(i)%len(row{})] }
+func (c *closedConnections) at(i int) *grave { return &c.rows[i/len(row{})][i%len(row{})] }
 
 // find returns the connection that s is a late part of, or nil. It is valid until the next call of add.
 func (c *closedConnections) find(f flow, s *Segment, from int) *tombstone {
@@ -105,14 +105,14 @@ func (c *closedConnections) add(f flow, t tombstone) (forgot bool) {
 		}
 		return true
 	}
-	at := int32(c.size)
+	at := c.size
 	if c.size < c.limit {
 		if c.size%len(row{}) == 0 {
 			c.rows = append(c.rows, new(row))
 		}
 		c.size++
 	} else {
-		at, forgot = int32(c.first), true
+		at, forgot = c.first, true
 		c.forget()
 		c.first = (c.first + 1) % c.limit
 	}
@@ -121,16 +121,16 @@ func (c *closedConnections) add(f flow, t tombstone) (forgot bool) {
 		before = -1
 	}
 	*c.at(at) = grave{tombstone: t, of: f, before: before}
-	c.newest[f] = at
+	c.newest[f] = int32(at)
 	return forgot
 }
 
 // forget drops the oldest connection of all, which is the oldest of its flow.
 func (c *closedConnections) forget() {
-	f := c.at(int32(c.first)).of
-	after := int32(-1)
+	f := c.at(c.first).of
+	after := -1
 	for i := range c.ofFlow(f) {
-		if int(i) != c.first {
+		if i != c.first {
 			after = i
 		}
 	}
