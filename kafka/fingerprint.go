@@ -1,39 +1,41 @@
 package kafka
 
-import (
-	"encoding/binary"
+import "github.com/zeebo/xxh3"
 
-	"github.com/zeebo/xxh3"
+// The content of a record is digested so that every byte is read once: key, value and headers each by themselves, and these digests are
+// added, each times its own odd number, so that it matters which is which. It is the same whatever the magic of the batch.
+
+// digest is XXH3-128 of some bytes; without headers theirs is zero.
+type digest = xxh3.Uint128
+
+// nullDigest stands for null: not that of no bytes, and not zero, which is the Fingerprint of what is not known.
+var nullDigest = digest{Hi: 1, Lo: 1}
+
+const (
+	keyFactor     = 0x9e3779b97f4a7c15
+	headersFactor = 0xc2b2ae3d27d4eb4f
 )
-
-// The content of a record is digested in two steps, so that every byte is read once: key, value and headers each by themselves,
-// and then these digests with the sizes of key and value, -1 for null. It is the same whatever the magic of the batch.
 
 // setContent digests what a record holds. key and value are nil where they are null; headers are as a magic 2 record has them
 // behind their count (KIP-98), empty without any.
 func (rec *Record) setContent(key, value, headers []byte) {
-	var parts [3*16 + 2*4]byte
-	rec.Key = digestInto(parts[:0], key)
-	rec.Value = digestInto(parts[16:16], value)
-	le := binary.LittleEndian
-	le.PutUint32(parts[32:], uint32(rec.Key.Size))
-	le.PutUint32(parts[36:], uint32(rec.Value.Size))
-	all := parts[:40]
+	var k, v, h digest
+	rec.Key, k = payloadOf(key)
+	rec.Value, v = payloadOf(value)
 	if len(headers) > 0 {
-		digestInto(parts[40:40], headers)
-		all = parts[:]
+		h = xxh3.Hash128(headers)
 	}
-	h := xxh3.Hash128(all)
-	rec.Content = Fingerprint{Hi: h.Hi, Lo: h.Lo}
+	rec.Content = Fingerprint{
+		Hi: v.Hi + k.Hi*keyFactor + h.Hi*headersFactor,
+		Lo: v.Lo + k.Lo*keyFactor + h.Lo*headersFactor,
+	}
 }
 
-// digestInto appends the digest of b to dst and describes b; nil is null. For a Payload a part of the digest has to do: most
-// of the memory of a scan is records.
-func digestInto(dst, b []byte) Payload {
-	h := xxh3.Hash128(b)
-	binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, h.Hi), h.Lo)
+// payloadOf describes b and digests it; nil is null. For a Payload a part of the digest has to do: most of the memory of a scan is records.
+func payloadOf(b []byte) (Payload, digest) {
 	if b == nil {
-		return Payload{Size: -1}
+		return Payload{Size: -1}, nullDigest
 	}
-	return Payload{Size: int32(len(b)), Hash: uint32(h.Lo)}
+	h := xxh3.Hash128(b)
+	return Payload{Size: int32(len(b)), Hash: uint32(h.Lo)}, h
 }

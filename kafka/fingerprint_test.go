@@ -1,8 +1,6 @@
 package kafka
 
 import (
-	"bytes"
-	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -15,26 +13,23 @@ func contentOf(t *testing.T, r kmsg.Record) Fingerprint {
 	return one(t, testReader().ReadProduced, seal(batchOf(1, encodeRecords(r)))).Records[0].Content
 }
 
-// What is digested is fixed: the digests of key and value, their sizes, and the digest of the headers if there are any.
+// What is digested is fixed: the sum of the digests of value, key and headers, the latter two times a number.
 func TestFingerprint(t *testing.T) {
-	digest := func(b string) []byte {
-		h := xxh3.HashString128(b)
-		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h.Hi), h.Lo)
-	}
-	null := []byte{0xff, 0xff, 0xff, 0xff}
+	const k, h = 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f
+	null, none := xxh3.Uint128{Hi: 1, Lo: 1}, xxh3.Uint128{}
 	for _, tt := range []struct {
-		record kmsg.Record
-		parts  [][]byte
+		record              kmsg.Record
+		value, key, headers xxh3.Uint128
 	}{
-		{kmsg.Record{}, [][]byte{digest(""), digest(""), null, null}},
-		{kmsg.Record{Key: []byte{}, Value: []byte("v")}, [][]byte{digest(""), digest("v"), {0, 0, 0, 0}, {1, 0, 0, 0}}},
+		{kmsg.Record{}, null, null, none},
+		{kmsg.Record{Key: []byte{}, Value: []byte("v")}, xxh3.HashString128("v"), xxh3.HashString128(""), none},
 		{
 			kmsg.Record{Key: []byte("k"), Headers: []kmsg.Header{{Key: "h", Value: []byte("1")}}},
-			[][]byte{digest("k"), digest(""), {1, 0, 0, 0}, null, digest("\x02h\x021")},
+			null, xxh3.HashString128("k"), xxh3.HashString128("\x02h\x021"),
 		},
 	} {
-		want := xxh3.Hash128(bytes.Join(tt.parts, nil))
-		if got := contentOf(t, tt.record); got != (Fingerprint{want.Hi, want.Lo}) {
+		want := Fingerprint{Hi: tt.value.Hi + tt.key.Hi*k + tt.headers.Hi*h, Lo: tt.value.Lo + tt.key.Lo*k + tt.headers.Lo*h}
+		if got := contentOf(t, tt.record); got != want {
 			t.Errorf("%+v: fingerprint %x, want %x", tt.record, got, want)
 		}
 	}

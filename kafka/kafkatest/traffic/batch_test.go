@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"sync/atomic"
 	"testing"
 
 	"github.com/klauspost/compress/snappy"
@@ -98,4 +99,38 @@ func unxerial(data []byte) ([]byte, error) {
 		out, rest = append(out, block...), rest[4+n:]
 	}
 	return out, nil
+}
+
+// BenchmarkUnzstd decodes the frames of zstd-500m on all cores, as package kafka does but with nothing beside it: a scan that reads all of
+// them cannot be faster. Bytes are those of the frames.
+func BenchmarkUnzstd(b *testing.B) {
+	c := Presets["zstd-500m"]
+	e, err := newBatchEncoder(&c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var frames [1024][]byte
+	size := 0
+	for i := range frames {
+		e.plain = e.appendRecords(e.plain[:0], c.BatchRecords)
+		frames[i] = e.compress(nil)
+		size += len(frames[i])
+	}
+	var next atomic.Uint64
+	b.SetBytes(int64(size / len(frames)))
+	b.ResetTimer()
+	b.RunParallel(func(p *testing.PB) {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.IgnoreChecksum(true))
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer d.Close()
+		out := make([]byte, 0, 1<<20)
+		for p.Next() {
+			if _, err := d.DecodeAll(frames[next.Add(1)%uint64(len(frames))], out); err != nil {
+				b.Error(err)
+			}
+		}
+	})
 }
