@@ -16,8 +16,11 @@ type dump struct {
 	lines   []string // what to look for in its output
 }
 
-// legalTopic is what Kafka allows in the name of a topic, and so in the name of a folder and on a command line.
-var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+// legalTopic is what Kafka allows in the name of a topic, and so in the name of a folder and on a command line. The length is checked beside
+// it: counted in the expression it takes half a millisecond of every start of the program.
+var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
+
+const maxTopic = 249
 
 // maxDumped is how many batches of a copy the check by hand names.
 const maxDumped = 8
@@ -73,7 +76,7 @@ func dumpLine(i int, base int64, b *analysis.CopyBatch) string {
 // place on a command line.
 func folderOf(c *analysis.Copy) string {
 	name := c.Topic.Name
-	if !legalTopic.MatchString(name) {
+	if len(name) > maxTopic || !legalTopic.MatchString(name) {
 		name = "TOPIC"
 	}
 	return fmt.Sprintf("%s-%d", name, c.Partition)
