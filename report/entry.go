@@ -65,6 +65,7 @@ func writeBullets(b *bytes.Buffer, width int, title string, lines []string) {
 // WriteCatalogue lists the entries with their titles, class by class in the order given.
 func WriteCatalogue(w io.Writer, entries []analysis.Entry, width int) error {
 	var b bytes.Buffer
+	var tables drawer
 	var classes []analysis.Class
 	rows := make(map[analysis.Class][][]string)
 	widest := 0
@@ -83,7 +84,7 @@ func WriteCatalogue(w io.Writer, entries []analysis.Entry, width int) error {
 		for _, row := range rows[class] {
 			row[0] += strings.Repeat(" ", widest-len(row[0])) // the classes share one column
 		}
-		if err := (grid{indent: 2, width: max(width, DefaultWidth), rows: rows[class]}).write(&b); err != nil {
+		if err := tables.draw(&b, grid{indent: 2, width: max(width, DefaultWidth), rows: rows[class]}); err != nil {
 			return err
 		}
 	}

@@ -22,31 +22,41 @@ type grid struct {
 // leastColumn is what the last column keeps even where the others leave less.
 const leastColumn = 28
 
-func (g grid) write(b *bytes.Buffer) error {
+// drawer draws grids. All of a report share one table: tablewriter gives each new one half a megabyte of room.
+type drawer struct {
+	table *tablewriter.Table
+	text  bytes.Buffer
+}
+
+func (d *drawer) draw(b *bytes.Buffer, g grid) error {
 	if len(g.rows) == 0 {
 		return nil
 	}
+	if d.table == nil {
+		d.table = tablewriter.NewTable(&d.text, bare()...)
+	}
+	d.table.Reset()
+	d.text.Reset()
 	columns := len(g.header)
 	for _, row := range g.rows {
 		columns = max(columns, len(row))
 	}
 	last := max(leastColumn, g.width-g.indent-g.leading(columns))
-	var text bytes.Buffer
-	table := tablewriter.NewTable(&text, g.options(columns)...)
+	d.table.Options(tablewriter.WithAlignment(g.alignment(columns)))
 	if g.header != nil {
-		table.Header(g.header)
+		d.table.Header(g.header)
 	}
 	for _, row := range g.rows {
 		row = append(slices.Clone(row), make([]string, columns-len(row))...)
 		row[columns-1] = strings.Join(wrap(row[columns-1], last), "\n")
-		if err := table.Append(row); err != nil {
+		if err := d.table.Append(row); err != nil {
 			return err
 		}
 	}
-	if err := table.Render(); err != nil {
+	if err := d.table.Render(); err != nil {
 		return err
 	}
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(d.text.String()) {
 		if line = strings.TrimRight(line, " \n"); line != "" {
 			b.WriteString(strings.Repeat(" ", g.indent) + line + "\n")
 		}
@@ -69,16 +79,20 @@ func (g grid) leading(columns int) int {
 	return total
 }
 
-// options turn off all that tablewriter would draw or rewrite. East Asian width is off, since it is guessed from the
-// environment and the report must not depend on that.
-func (g grid) options(columns int) []tablewriter.Option {
-	align := make([]tw.Align, columns)
+func (g grid) alignment(columns int) tw.Alignment {
+	align := make(tw.Alignment, columns)
 	for i := range align {
 		align[i] = tw.AlignLeft
 		if slices.Contains(g.right, i) {
 			align[i] = tw.AlignRight
 		}
 	}
+	return align
+}
+
+// bare turns off all that tablewriter would draw or rewrite. East Asian width is off, since it is guessed from the
+// environment and the report must not depend on that.
+func bare() []tablewriter.Option {
 	return []tablewriter.Option{
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{Borders: tw.BorderNone, Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone}})),
 		tablewriter.WithPadding(tw.Padding{Right: "  ", Overwrite: true}),
@@ -86,7 +100,6 @@ func (g grid) options(columns int) []tablewriter.Option {
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithHeaderAlignment(tw.AlignLeft),
-		tablewriter.WithAlignment(align),
 		tablewriter.WithTrimSpace(tw.Off),
 		tablewriter.WithEastAsian(tw.Off),
 	}

@@ -99,6 +99,7 @@ type view struct {
 	findings []*analysis.Finding
 	captures []string // names, distinct
 	hashKey  []byte   // of payload hashes
+	tables   drawer
 }
 
 func newView(r *analysis.Result, o Options) *view {

@@ -14,7 +14,7 @@ import (
 func (v *view) writeStory(b *bytes.Buffer, id string, f *analysis.Finding) error {
 	head := fmt.Sprintf("%s  %s · %s · %s · %s", id, verdictName(f.Verdict), f.Cause, place(f.Topic, f.Partition), count(f.RecordCount, "record"))
 	v.painted(b, bold, func(b *bytes.Buffer) { writeHead(b, v.Width, head, "kdupscan explain "+string(f.Cause)) })
-	if err := v.copyGrid(f).write(b); err != nil {
+	if err := v.tables.draw(b, v.copyGrid(f)); err != nil {
 		return err
 	}
 	if who := settingsText(&f.Inferred); who != "" {
@@ -129,7 +129,7 @@ func (v *view) writeTimeline(b *bytes.Buffer, f *analysis.Finding) error {
 		}
 		g.rows = append(g.rows, []string{clock(s.At.Time), v.frame(s.At.Ref), s.label() + what})
 	}
-	return g.write(b)
+	return v.tables.draw(b, g)
 }
 
 // maxPayloads is how many records a report for people shows with their payload.

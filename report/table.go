@@ -224,7 +224,7 @@ func (v *view) writeOtherFindings(b *bytes.Buffer) error {
 		rows = append(rows, []string{findingID(maxStories + i), verdictName(f.Verdict), string(f.Cause), place(f.Topic, f.Partition), count(f.RecordCount, "record"), causeText(f)})
 	}
 	v.writeTitle(b, "More findings; --output json has them in full")
-	return grid{indent: 2, width: v.Width, rows: rows}.write(b)
+	return v.tables.draw(b, grid{indent: 2, width: v.Width, rows: rows})
 }
 
 func (v *view) writeNotes(b *bytes.Buffer) error {
@@ -238,7 +238,7 @@ func (v *view) writeNotes(b *bytes.Buffer) error {
 			rows = append(rows, []string{string(n.Code), grouped(n.Count), text(n)})
 		}
 		v.writeTitle(b, title)
-		return grid{indent: 2, width: v.Width, rows: rows, right: []int{1}}.write(b)
+		return v.tables.draw(b, grid{indent: 2, width: v.Width, rows: rows, right: []int{1}})
 	}
 	err := section("What could not be seen", limits, func(n note) string { return n.entry.Title + v.firstText(n) + ". Hides: " + n.entry.Effect })
 	if err != nil {
