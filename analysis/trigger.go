@@ -65,28 +65,28 @@ type sentBatch struct {
 // errorTrigger finds the earliest error that is not retriable after which the client sent nothing under that epoch that was answered OK: no new
 // batch, and not the refused one.
 func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
-	var errors []*send
-	newOK := map[int16]pcap.Timestamp{} // by epoch: when the last new batch that was answered OK was sent
-	ok := map[sentBatch]pcap.Timestamp{}
-	seen := map[sentBatch]bool{}
-	parts := partsOf(old)
+	errors := refusedBefore(old, at)
+	if len(errors) == 0 {
+		return nil
+	}
+	newOK := map[int16]pcap.Timestamp{}  // by epoch: when the last new batch that was answered OK was sent
+	ok := map[sentBatch]pcap.Timestamp{} // of those that were sent more than once
+	again, seen := sentAgainOf(old), map[sentBatch]bool{}
 	for _, s := range old {
-		key := s.sentBatch()
-		retry := seen[key]
-		seen[key] = true
-		a := s.reply()
-		switch {
-		case a == nil || a.At.Time > at:
-		case a.ErrorCode == 0:
+		key, retry := s.sentBatch(), false
+		if again[key] {
+			retry, seen[key] = seen[key], true
+		}
+		if a := s.reply(); a == nil || a.At.Time > at || a.ErrorCode != 0 {
+			continue
+		}
+		if again[key] {
 			ok[key] = s.sent.At.Time
-			if !retry {
-				newOK[key.epoch] = s.sent.At.Time
-			}
-		case s.refusedForGood(parts):
-			errors = append(errors, s)
+		}
+		if !retry {
+			newOK[key.epoch] = s.sent.At.Time
 		}
 	}
-	slices.SortStableFunc(errors, func(a, b *send) int { return cmp.Compare(a.reply().At.Time, b.reply().At.Time) })
 	for _, s := range errors {
 		key := s.sentBatch()
 		if max(newOK[key.epoch], ok[key]) <= s.reply().At.Time {
@@ -94,6 +94,33 @@ func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
 		}
 	}
 	return nil
+}
+
+// sentAgainOf returns the batches that may have been sent more than once.
+func sentAgainOf(all []*send) map[sentBatch]bool {
+	keys := func(yield func(sentBatch) bool) {
+		for _, s := range all {
+			if !yield(s.sentBatch()) {
+				return
+			}
+		}
+	}
+	return metAgain(len(all), keys, func(key sentBatch) kafka.Fingerprint {
+		return mixed(uint64(key.crc)<<32|uint64(uint32(key.base)), uint64(uint32(key.partition))<<16|uint64(uint16(key.epoch)))
+	})
+}
+
+// refusedBefore returns the sends that were refused for good before a time, by their answers.
+func refusedBefore(old []*send, at pcap.Timestamp) []*send {
+	var errors []*send
+	parts := partsOf(old)
+	for _, s := range old {
+		if a := s.reply(); a != nil && a.At.Time <= at && s.refusedForGood(parts) {
+			errors = append(errors, s)
+		}
+	}
+	slices.SortStableFunc(errors, func(a, b *send) int { return cmp.Compare(a.reply().At.Time, b.reply().At.Time) })
+	return errors
 }
 
 func (s *send) sentBatch() sentBatch {

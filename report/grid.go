@@ -2,11 +2,13 @@ package report
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twcache"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 )
@@ -102,6 +104,7 @@ func bare() []tablewriter.Option {
 		tablewriter.WithHeaderAlignment(tw.AlignLeft),
 		tablewriter.WithTrimSpace(tw.Off),
 		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithStringerCacheCustom(twcache.NewLRU[reflect.Type, reflect.Value](1)), // all cells are strings; its own has half a megabyte of room, made anew for each table
 	}
 }
 
