@@ -59,6 +59,9 @@ func (o *scanOptions) checkEvidence(inputs []string) error {
 	if out, err := filepath.Abs(o.out); err == nil && o.out != "" && out == target {
 		return errors.New("--evidence and --out are the same file")
 	}
+	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() { // it would be replaced, be it /dev/null
+		return fmt.Errorf("--evidence %s is no regular file", o.evidence)
+	}
 	for _, input := range inputs {
 		if input == "-" {
 			return errors.New("--evidence reads its input more than once: name files, not standard input")
