@@ -20,7 +20,12 @@ func explainCommand() *cobra.Command {
 		Long:  "Say what a code of a report means, and what to do about it. Without a code, list all codes.",
 		Example: `  kdupscan explain epoch-bump
   kdupscan explain --schema > report.schema.json`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("explain one code at a time, not %d", len(args))
+			}
+			return nil
+		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var codes []string
 			for _, e := range analysis.Catalogue {
@@ -40,13 +45,28 @@ func explainCommand() *cobra.Command {
 			if len(args) == 0 {
 				return report.WriteCatalogue(cmd.OutOrStdout(), analysis.Catalogue, width)
 			}
-			entry, ok := analysis.Explain(pcap.Code(strings.ReplaceAll(args[0], "_", "-")))
+			code := strings.ReplaceAll(strings.ToLower(args[0]), "_", "-")
+			entry, ok := analysis.Explain(pcap.Code(code))
 			if !ok {
-				return fmt.Errorf("no code %q; kdupscan explain lists all codes", args[0])
+				return fmt.Errorf("no code %q%s; kdupscan explain lists all codes", args[0], codesLike(code))
 			}
 			return report.WriteEntry(cmd.OutOrStdout(), entry, width)
 		},
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema (draft 2020-12) of the JSON report")
 	return cmd
+}
+
+// codesLike is " (like it: epoch-bump)" for a part of a code, "" for what is in none.
+func codesLike(part string) string {
+	var codes []string
+	for _, e := range analysis.Catalogue {
+		if strings.Contains(string(e.Code), part) {
+			codes = append(codes, string(e.Code))
+		}
+	}
+	if len(codes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (like it: %s)", strings.Join(codes, ", "))
 }

@@ -64,7 +64,12 @@ cannot be read, 3 inconclusive: no batch could be decoded, or none of what was a
 		Example: `  kdupscan live -i eth0
   kdupscan live -i any --filter 'port 9092' --record /var/lib/kdupscan --metrics 127.0.0.1:9709
   tcpdump -i eth0 -U -w - port 9092 | kdupscan live -r - --alerts findings.ndjson`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%s: live takes no files: name a capture with -r, or an interface with -i", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.live(cmd) },
 	}
 	flags := cmd.Flags()

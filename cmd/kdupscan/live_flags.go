@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -58,8 +57,13 @@ func defaultRecordOptions() recordOptions {
 }
 
 func (o *recordOptions) check() error {
-	if o.age <= 0 || o.before < 0 || o.after < 0 {
-		return errors.New("--record-age, --before and --after are durations such as 1h or 30s")
+	switch {
+	case o.age <= 0:
+		return fmt.Errorf("--record-age %v: want a duration above zero, such as 1h", o.age)
+	case o.before < 0:
+		return fmt.Errorf("--before %v: want a duration from zero, such as 1m", o.before)
+	case o.after < 0:
+		return fmt.Errorf("--after %v: want a duration from zero, such as 30s", o.after)
 	}
 	return nil
 }

@@ -393,13 +393,24 @@ func TestMetrics(t *testing.T) {
 	l.end(t)
 }
 
+// TestLiveCommandFailsLast checks that a command which fails for the last finding of a run is told of.
+func TestLiveCommandFailsLast(t *testing.T) {
+	var out, errs bytes.Buffer
+	status := run([]string{"live", "-r", filepath.Join("..", "..", "testdata", "seed", "seed-a.pcap"), "--on-finding", "sleep 0.1; exit 3"}, nil, &out, &errs)
+	if status != 1 || !strings.Contains(errs.String(), "--on-finding: exit status 3") {
+		t.Errorf("status %d, %q", status, errs.String())
+	}
+}
+
 func TestLiveMisuse(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"", "-i"},
+		{"a.pcap", "a.pcap: live takes no files: name a capture with -r"},
 		{"-i eth0 -r -", "exclude each other"},
 		{"-r - --alerts -", "--out"},
 		{"-r x --record d --record-size 1MiB", "at least 16MiB"},
-		{"-r x --record d --before -1s", "--before"},
+		{"-r x --record d --before -1s", "--before -1s"},
+		{"-r x --record d --record-age 0s", "--record-age 0s"},
 		{"-r /does/not/exist", "exist: no such file"},
 		{"-r x --metrics nowhere", "no such file"},
 		{"-r x --alerts /does/not/exist", "no such file"},

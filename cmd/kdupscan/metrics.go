@@ -34,7 +34,7 @@ type metricsServer struct {
 func newMetricsServer(address string, run *liveRun) (*metricsServer, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--metrics %s: %w", address, err)
 	}
 	m := &metricsServer{listener: listener, run: run}
 	mux := http.NewServeMux()

@@ -66,12 +66,14 @@ func (l *outlets) start() {
 // flush waits until what was posted has been written, but not beyond the deadline.
 func (l *outlets) flush(deadline time.Time) { l.last(func() {}, deadline) }
 
-// stop ends the goroutine with what was posted, but does not wait beyond the deadline. What is posted later is lost.
+// stop ends the goroutine with what was posted, but does not wait beyond the deadline. What is posted later is lost. The
+// commands end first: one that fails has something to say.
 func (l *outlets) stop(deadline time.Time) {
-	l.last(func() { l.stopped.Store(true) }, deadline)
 	if l.hook != nil {
+		l.flush(deadline) // no finding is on its way to them
 		l.hook.stop(deadline)
 	}
+	l.last(func() { l.stopped.Store(true) }, deadline)
 }
 
 func (l *outlets) last(job func(), deadline time.Time) {
