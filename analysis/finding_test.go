@@ -24,32 +24,12 @@ func TestFindingTellsItsStory(t *testing.T) {
 		t.Fatal(describe(r))
 	}
 	f := r.Findings[0]
-	var steps []string
-	for _, e := range f.Timeline {
-		step := fmt.Sprintf("%d %s", int64(e.At.Time)/1e6-epochMillis, e.Kind)
-		if e.HasError {
-			step += fmt.Sprintf(" %d", e.ErrorCode)
-		}
-		if e.Offset != NoOffset {
-			step += fmt.Sprintf("=%d", e.Offset)
-		}
-		if e.Copy > 0 {
-			step += fmt.Sprintf(" copy %d", e.Copy)
-		}
-		if e.Repeat > 0 {
-			step += fmt.Sprintf(" +%d", e.Repeat)
-		}
-		steps = append(steps, step)
-	}
-	want := []string{
+	checkTimeline(t, &f, []string{
 		"100 produce-request copy 1", "110 produce-response 6=100 copy 1", "110 leader-change",
 		"120 produce-request copy 1 +1", "130 produce-response 6 copy 1 +1",
 		"170 produce-response 45", "200 init-producer-id 0", "210 produce-request copy 2", "220 produce-response 0=102 copy 2",
 		"300 fetch-response 0=100 copy 1", "300 fetch-response 0=102 copy 2",
-	}
-	if !slices.Equal(steps, want) {
-		t.Errorf("timeline\nhave %s\nwant %s", strings.Join(steps, "\n     "), strings.Join(want, "\n     "))
-	}
+	})
 	for i, c := range []struct {
 		base, last int64
 		epoch      int32
@@ -70,6 +50,55 @@ func TestFindingTellsItsStory(t *testing.T) {
 	}
 	if f.Bump.Local || f.Bump.Trigger.At.Server.String() != "10.9.0.3:9092" || len(f.Doubts) > 0 {
 		t.Errorf("bump %+v, doubts %v", f.Bump, f.Doubts)
+	}
+}
+
+// checkTimeline compares the timeline of a finding, a step being "110 produce-response 6=100 copy 1".
+func checkTimeline(t *testing.T, f *Finding, want []string) {
+	t.Helper()
+	var steps []string
+	for _, e := range f.Timeline {
+		step := fmt.Sprintf("%d %s", int64(e.At.Time)/1e6-epochMillis, e.Kind)
+		if e.HasError {
+			step += fmt.Sprintf(" %d", e.ErrorCode)
+		}
+		if e.Offset != NoOffset {
+			step += fmt.Sprintf("=%d", e.Offset)
+		}
+		if e.Copy > 0 {
+			step += fmt.Sprintf(" copy %d", e.Copy)
+		}
+		if e.Repeat > 0 {
+			step += fmt.Sprintf(" +%d", e.Repeat)
+		}
+		steps = append(steps, step)
+	}
+	if !slices.Equal(steps, want) {
+		t.Errorf("timeline\nhave %s\nwant %s", strings.Join(steps, "\n     "), strings.Join(want, "\n     "))
+	}
+}
+
+// What is one event stands in a timeline once: the end of a connection on which two batches were open, and the refusal of a copy that
+// forced the bump.
+func TestTimelineTellsOnce(t *testing.T) {
+	r := judge(observe(t, `
+		@100 p1 > t/0 7/0/5:a; @101 p1 > t/0 7/0/6:b; @110 p1 rst
+		@120 p2 > t/0 7/0/5:a; @130 p2 < 45
+		@200 p2 > t/0 7/1/0:a; @210 p2 < =102; @220 p2 > t/0 7/1/1:b; @230 p2 < =103
+		@300 r2 fetch t/0 hw=104 100=7/0/5:a 101=7/0/6:b 102=7/1/0:a 103=7/1/1:b`))
+	if len(r.Findings) != 1 {
+		t.Fatal(describe(r))
+	}
+	f := &r.Findings[0]
+	checkTimeline(t, f, []string{
+		"100 produce-request copy 1", "101 produce-request copy 1", "110 connection-lost copy 1",
+		"120 produce-request copy 1", "130 produce-response 45 copy 1",
+		"200 produce-request copy 2", "200 epoch-bump", "210 produce-response 0=102 copy 2",
+		"220 produce-request copy 2", "230 produce-response 0=103 copy 2",
+		"300 fetch-response 0=100 copy 1", "300 fetch-response 0=101 copy 1", "300 fetch-response 0=102 copy 2", "300 fetch-response 0=103 copy 2",
+	})
+	if f.Bump.Trigger == nil || f.Bump.Trigger.ErrorCode != 45 {
+		t.Errorf("trigger %+v", f.Bump.Trigger)
 	}
 }
 

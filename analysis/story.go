@@ -119,12 +119,24 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 		}
 	}
 	if b := f.Bump; b != nil {
-		all = append(all, j.bumpEvents(g, b)...)
+		told := all
+		for _, e := range j.bumpEvents(g, b) {
+			// What forced the bump may be the answer to a copy itself.
+			if !slices.ContainsFunc(told, func(o Event) bool { return o.Copy > 0 && sameMoment(e, o) }) {
+				all = append(all, e)
+			}
+		}
 	}
 	sortEvents(all)
 	return slices.CompactFunc(all, func(a, b Event) bool {
-		return a.Kind == b.Kind && a.At == b.At && a.Topic == b.Topic && a.Partition == b.Partition && a.CRC == b.CRC && a.Copy == b.Copy
+		// One connection's end is the end of all that was open on it.
+		return sameMoment(a, b) && (a.CRC == b.CRC || a.Kind == EventConnectionLost) && a.Copy == b.Copy
 	})
+}
+
+// sameMoment reports whether two events are of one kind, in one frame, about one partition.
+func sameMoment(a, b Event) bool {
+	return a.Kind == b.Kind && a.At == b.At && a.Topic == b.Topic && a.Partition == b.Partition
 }
 
 // misfitEvent tells where the sequences of a partition stood: of the one to which a batch was sent by mistake, or of its own.
