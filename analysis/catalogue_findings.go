@@ -20,7 +20,7 @@ The event that forced the bump is often on another partition, connection or brok
 			"a new leader without the producer's state, after a failover or a move of the partition",
 		},
 		Next: []string{
-			"bump.trigger in the JSON report: which error, on which partition, in which frame",
+			"what forced the bump: which error, on which partition, in which frame (bump.trigger in the JSON report)",
 			"the broker's log around that time: leader elections, ISR changes, producer state loaded or expired",
 			"the client's version: how it treats 6 with an offset, and what it renumbers after 45",
 			"consumers that must not see a record twice have to deduplicate by content; the broker cannot any more",

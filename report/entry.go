@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -84,7 +85,7 @@ func WriteCatalogue(w io.Writer, entries []analysis.Entry, width int) error {
 		for _, row := range rows[class] {
 			row[0] += strings.Repeat(" ", widest-len(row[0])) // the classes share one column
 		}
-		if err := tables.draw(&b, grid{indent: 2, width: max(width, DefaultWidth), rows: rows[class]}); err != nil {
+		if err := tables.draw(&b, grid{indent: 2, width: cmp.Or(width, DefaultWidth), rows: rows[class]}); err != nil {
 			return err
 		}
 	}

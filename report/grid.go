@@ -13,7 +13,8 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// grid is a table without lines: columns two spaces apart, the last one wrapped to the width. Cells are clean already.
+// grid is a table without lines: columns two spaces apart, the last one wrapped to the width, or below its row where the others leave
+// it too little. Cells are clean already.
 type grid struct {
 	indent, width int
 	header        []string // nil for none
@@ -21,7 +22,7 @@ type grid struct {
 	right         []int // columns aligned to the right
 }
 
-// leastColumn is what the last column keeps even where the others leave less.
+// leastColumn is the least that the last column is wrapped to beside the others.
 const leastColumn = 28
 
 // drawer draws grids. All of a report share one table: tablewriter gives each new one half a megabyte of room.
@@ -43,14 +44,21 @@ func (d *drawer) draw(b *bytes.Buffer, g grid) error {
 	for _, row := range g.rows {
 		columns = max(columns, len(row))
 	}
-	last := max(leastColumn, g.width-g.indent-g.leading(columns))
+	last := g.width - g.indent - g.leading(columns)
+	var below [][]string // of each line of the table
+	if last < leastColumn {
+		columns--
+		below = g.below(columns)
+	}
 	d.table.Options(tablewriter.WithAlignment(g.alignment(columns)))
 	if g.header != nil {
-		d.table.Header(g.header)
+		d.table.Header(g.header[:columns])
 	}
 	for _, row := range g.rows {
-		row = append(slices.Clone(row), make([]string, columns-len(row))...)
-		row[columns-1] = strings.Join(wrap(row[columns-1], last), "\n")
+		row = append(slices.Clone(row), make([]string, max(0, columns-len(row)))...)[:columns]
+		if below == nil {
+			row[columns-1] = strings.Join(wrap(row[columns-1], last), "\n")
+		}
 		if err := d.table.Append(row); err != nil {
 			return err
 		}
@@ -58,12 +66,37 @@ func (d *drawer) draw(b *bytes.Buffer, g grid) error {
 	if err := d.table.Render(); err != nil {
 		return err
 	}
-	for line := range strings.Lines(d.text.String()) {
-		if line = strings.TrimRight(line, " \n"); line != "" {
-			b.WriteString(strings.Repeat(" ", g.indent) + line + "\n")
+	for i, line := range slices.Collect(strings.Lines(d.text.String())) {
+		lines := []string{strings.TrimRight(line, " \n")}
+		if i < len(below) {
+			lines = append(lines, below[i]...)
+		}
+		for _, line := range lines {
+			if line != "" {
+				b.WriteString(strings.Repeat(" ", g.indent) + line + "\n")
+			}
 		}
 	}
 	return nil
+}
+
+// below are the cells of a column as lines below their rows, as far in as the second column.
+func (g grid) below(column int) [][]string {
+	var all [][]string
+	if g.header != nil {
+		all = append(all, nil)
+	}
+	in := g.leading(2)
+	for _, row := range g.rows {
+		var lines []string
+		if column < len(row) && row[column] != "" {
+			for _, line := range wrap(row[column], g.width-g.indent-in) {
+				lines = append(lines, strings.Repeat(" ", in)+line)
+			}
+		}
+		all = append(all, lines)
+	}
+	return all
 }
 
 // leading returns the columns that all but the last column take.
@@ -146,11 +179,11 @@ func writeHanging(b *bytes.Buffer, width, indent, hang int, s string) {
 	}
 }
 
-// writeHead writes left and, at the right edge where there is room, right.
+// writeHead writes left and, at the right edge or in a line of its own, right.
 func writeHead(b *bytes.Buffer, width int, left, right string) {
 	space := width - displaywidth.String(left) - displaywidth.String(right)
 	if space < 2 {
-		b.WriteString(left + "\n")
+		b.WriteString(left + "\n  " + right + "\n")
 		return
 	}
 	b.WriteString(left + strings.Repeat(" ", space) + right + "\n")

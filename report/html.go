@@ -49,6 +49,7 @@ type pageFinding struct {
 	Settings                                []pageSetting
 	Filters                                 []pageFilter
 	Dump                                    *pageDump
+	Next                                    []string
 	Known                                   []pageLink
 	Doubts                                  []pageNote
 	Payloads                                []string
@@ -119,6 +120,7 @@ func (v *view) pageFinding(i int, f *analysis.Finding) pageFinding {
 	if d := dumpLog(f); d.command != "" {
 		p.Dump = &pageDump{d.command, strings.Join(d.lines, "\n")}
 	}
+	p.Next = explain(codeOf(f)).Next
 	p.Known = list(knownReports(f.Cause, f.Inferred.Software), func(u upstream) pageLink { return pageLink{u.where, u.url, u.about} })
 	for _, d := range doubts(f) {
 		p.Doubts = append(p.Doubts, pageNote{Code: string(d), Text: explain(d).Title})

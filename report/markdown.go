@@ -107,6 +107,7 @@ func (m *markdown) finding(id string, f *analysis.Finding) {
 	}
 	m.table([]string{"what the traffic shows", ""}, rows)
 	m.check(f)
+	m.next(f)
 	m.known(f)
 	if doubts := doubts(f); len(doubts) > 0 {
 		m.line("#### What weakens this finding")
@@ -169,6 +170,11 @@ func (m *markdown) check(f *analysis.Finding) {
 	m.fence("sh", d.command)
 	m.line("The batches to look for there:")
 	m.fence("", strings.Join(d.lines, "\n"))
+}
+
+func (m *markdown) next(f *analysis.Finding) {
+	m.line("#### What to look at next")
+	m.bullets(list(explain(codeOf(f)).Next, mdText))
 }
 
 func (m *markdown) known(f *analysis.Finding) {
