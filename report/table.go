@@ -237,7 +237,8 @@ func (v *view) writeNotes(b *bytes.Buffer) error {
 		for _, n := range notes {
 			rows = append(rows, []string{string(n.Code), grouped(n.Count), text(n)})
 		}
-		v.writeTitle(b, title)
+		b.WriteByte('\n')
+		v.painted(b, bold, func(b *bytes.Buffer) { writeHead(b, v.Width, title, "kdupscan explain CODE") })
 		return v.tables.draw(b, grid{indent: 2, width: v.Width, rows: rows, right: []int{1}})
 	}
 	err := section("What could not be seen", limits, func(n note) string { return n.entry.Title + v.firstText(n) + ". Hides: " + n.entry.Effect })
