@@ -154,7 +154,7 @@ var followText = map[analysis.Cause]string{
 	analysis.BlindRetry:         "A batch without a producer id carries nothing that a broker could recognise a retry by, so each send that is appended is stored.",
 	analysis.BrokerDedupFailure: "Both copies carry the same producer id, epoch and sequence. A leader that holds the producer's last five batches recognises an exact retry and refuses one with other borders; this leader stored it again.",
 	analysis.MisroutedBatch:     "The CRC of a batch covers neither topic nor partition, so a broker stores a batch wherever the request puts it.",
-	analysis.ApplicationResend:  "The records came again under fresh sequences: for the broker they are new records, and no producer setting prevents that.",
+	analysis.ApplicationResend:  "The application produced the records again: for the broker they are new records, and idempotence does not prevent that.",
 	analysis.UnknownCause:       "The records stand at more than one offset; the capture does not show the sends that would tell why.",
 }
 
@@ -163,7 +163,23 @@ func ruledOut(f *analysis.Finding) string {
 	if slices.Contains(f.Doubts, analysis.DoubtFirstCopyAcknowledged) {
 		return "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and records that are equal by nature (the whole batch came again with its timestamps, and the content occurs nowhere else in the partition)."
 	}
+	if f.Cause == analysis.ApplicationResend && len(f.Copies) > 1 {
+		return fmt.Sprintf("Ruled out: a retry by the client (%s), and records that are equal by nature (the content occurs nowhere else in the partition).", madeAnew(f))
+	}
 	return ruledOutText[f.Cause]
+}
+
+// madeAnew says what shows that an application, and not its client, made the later records: a retry keeps the producer and the records'
+// timestamps, and within an epoch the sequences.
+func madeAnew(f *analysis.Finding) string {
+	first, later := f.Copies[0].Batches[0], f.Copies[1].Batches[0]
+	switch {
+	case first.ProducerID != later.ProducerID:
+		return "another producer sent them"
+	case later.ProducerID >= 0 && first.ProducerEpoch == later.ProducerEpoch:
+		return "the sequences are fresh"
+	}
+	return "the timestamps are new"
 }
 
 // ruledOutText names the innocent explanation that was ruled out, by cause.
@@ -173,7 +189,6 @@ var ruledOutText = map[analysis.Cause]string{
 	analysis.BlindRetry:         "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and a record that the application repeated after an OK.",
 	analysis.BrokerDedupFailure: "Ruled out: one offset read twice, and a first copy that was truncated and stored anew.",
 	analysis.MisroutedBatch:     "Ruled out: records that were meant for both places (by its neighbours the sequence belongs to one of them only).",
-	analysis.ApplicationResend:  "Ruled out: a retry by the client (the sequences are fresh), and records that are equal by nature (the content occurs nowhere else in the partition).",
 	analysis.UnknownCause:       "Ruled out: one offset read twice (the copies have offsets of their own), and content that is common in the partition.",
 }
 
