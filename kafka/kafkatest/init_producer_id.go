@@ -23,10 +23,3 @@ func (g *Granting) Answer(producerID int64, epoch int16) {
 	resp.ProducerID, resp.ProducerEpoch = producerID, epoch
 	g.Respond(resp)
 }
-
-// Fail grants nothing.
-func (g *Granting) Fail(code int16) {
-	resp := kmsg.NewPtrInitProducerIDResponse()
-	resp.ErrorCode, resp.ProducerID, resp.ProducerEpoch = code, -1, -1
-	g.Respond(resp)
-}

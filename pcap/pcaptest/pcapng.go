@@ -141,11 +141,6 @@ func (b *PCAPNG) Block(kind uint32, body []byte) {
 // Raw adds bytes as they are: damage.
 func (b *PCAPNG) Raw(data []byte) { b.file = append(b.file, data...) }
 
-// Uint32 makes an option of four bytes in the present byte order.
-func (b *PCAPNG) Uint32(code uint16, v uint32) Option {
-	return Option{code, order(b.BigEndian).AppendUint32(nil, v)}
-}
-
 // Uint64 makes an option of eight bytes in the present byte order.
 func (b *PCAPNG) Uint64(code uint16, v uint64) Option {
 	return Option{code, order(b.BigEndian).AppendUint64(nil, v)}
