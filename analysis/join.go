@@ -152,83 +152,6 @@ func (p *partition) joinByIdentity(all []*sighting) []*sighting {
 	return rest
 }
 
-// joinByContent gives unclaimed places to batches whose place no answer names, in send order. They are without a producer id, or the broker
-// hands out all batches so.
-func (p *partition) joinByContent(all []*sighting) []*sighting {
-	byContent := map[kafka.Fingerprint][]int{} // by first record, indices into all
-	byCRC := map[uint32][]int{}
-	for i, s := range all {
-		if s.batch.Idempotent() || s.batch.Control() {
-			continue
-		}
-		if len(s.batch.Records) > 0 {
-			key := s.batch.Records[0].Content
-			byContent[key] = append(byContent[key], i)
-		}
-		byCRC[s.batch.CRC] = append(byCRC[s.batch.CRC], i)
-	}
-	if len(byCRC) == 0 {
-		return all
-	}
-	taken := make([]bool, len(all))
-	claim := func(b *batch) {
-		if i := p.sameBytes(all, taken, byCRC[b.info.CRC], b); i >= 0 {
-			taken[i] = true
-			b.see(all[i], all[i].batch.BaseOffset)
-			return
-		}
-		if len(b.records) == 0 {
-			return
-		}
-		for _, first := range byContent[b.records[0].Content] {
-			if run := p.run(all, taken, first, b); run > 0 {
-				for i := first; i < first+run; i++ {
-					taken[i] = true
-					b.see(all[i], all[first].batch.BaseOffset)
-				}
-				return
-			}
-		}
-	}
-	var refused, again []*batch
-	for _, b := range p.batches {
-		switch {
-		case len(b.views) > 0 || b.named():
-			if p.anonymous && b.idempotent() && b.sentInVain() {
-				again = append(again, b)
-			}
-		case b.allRefused():
-			refused = append(refused, b)
-		default:
-			claim(b)
-		}
-	}
-	for _, b := range refused {
-		claim(b) // some brokers answer an error without an offset to what they store in the end
-	}
-	for _, b := range again {
-		claim(b) // the other place of what the broker did not recognise
-	}
-	var rest []*sighting
-	for i, s := range all {
-		if !taken[i] {
-			rest = append(rest, s)
-		}
-	}
-	return rest
-}
-
-// sameBytes returns the first free sighting of exactly the batch's bytes, by CRC and size; -1 for none.
-func (p *partition) sameBytes(all []*sighting, taken []bool, candidates []int, b *batch) int {
-	for _, i := range candidates {
-		if s := all[i].batch; !taken[i] && all[i].firstSight() >= b.first.Time && s.Size == b.info.Size && s.Magic == b.info.Magic && s.LastOffsetDelta == b.info.LastOffsetDelta && s.BaseTimestamp == b.info.BaseTimestamp &&
-			(len(s.Records) == 0 || len(b.records) == 0 || sameRecords(b.records, s.Records, true)) {
-			return i
-		}
-	}
-	return -1
-}
-
 // sentInVain reports whether a send of the batch was not answered, so that it may have a place besides those that are named.
 func (b *batch) sentInVain() bool {
 	return slices.ContainsFunc(b.sends, func(s *send) bool { return s.reply() == nil })
@@ -242,36 +165,6 @@ func (b *batch) named() bool {
 		}
 	}
 	return false
-}
-
-// run returns how many free sightings from index first on are, in order, the records of the batch; 0 if they are not.
-func (p *partition) run(all []*sighting, taken []bool, first int, b *batch) int {
-	timestamps := p.timestamps != logAppendTime
-	delta, base := int32(0), all[first].batch.BaseOffset
-	for i := first; i < len(all); i++ {
-		s := all[i]
-		converted := b.convertedIn(s.batch)
-		if taken[i] || b.idempotent() && !converted && !p.anonymous || s.firstSight() < b.first.Time || len(s.batch.Records) == 0 || s.batch.BaseOffset-base != int64(delta) ||
-			!sameRun(b.records, delta, s.batch.Records, converted) {
-			return 0
-		}
-		if timestamps && s.batch.Records[0].Timestamp != b.timestampAt(delta) {
-			return 0
-		}
-		if delta += s.batch.LastOffsetDelta + 1; delta >= b.count() {
-			return i - first + 1
-		}
-	}
-	return 0
-}
-
-func (b *batch) timestampAt(delta int32) int64 {
-	for _, r := range b.records {
-		if r.Delta == delta {
-			return r.Timestamp
-		}
-	}
-	return -1
 }
 
 func (b *batch) see(s *sighting, base int64) {

@@ -64,12 +64,7 @@ cannot be read, 3 inconclusive: no batch could be decoded, or none of what was a
 		Example: `  kdupscan live -i eth0
   kdupscan live -i any --filter 'port 9092' --record /var/lib/kdupscan --metrics 127.0.0.1:9709
   tcpdump -i eth0 -U -w - port 9092 | kdupscan live -r - --alerts findings.ndjson`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%s: live takes no files: name a capture with -r, or an interface with -i", args[0])
-			}
-			return nil
-		},
+		Args: takesNoFiles,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.live(cmd) },
 	}
 	flags := cmd.Flags()
@@ -98,6 +93,14 @@ cannot be read, 3 inconclusive: no batch could be decoded, or none of what was a
 	flags.Var(&o.memory, "memory", "memory to keep to")
 	flags.SortFlags = false
 	return cmd
+}
+
+// takesNoFiles refuses what a scan would read.
+func takesNoFiles(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s: live takes no files: name a capture with -r, or an interface with -i", args[0])
+	}
+	return nil
 }
 
 // check refuses what cannot work, before anything is opened.
