@@ -115,31 +115,14 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 	}
 	defer closeInto(&err, source)
 
-	secrets, err := o.keyLogs.open()
-	if err != nil {
-		return err
-	}
-	defer secrets.close()
-
 	b := budget(o.memory)
 	if _, total := source.Progress(); total < 0 || total >= manyBytes {
 		b.askForHugePages()
 	}
 	defer b.apply()()
-	line := newProgress(stderr)
-	p := pipeline{
-		source: source, filter: o.filter, ports: o.ports, budget: b, previews: o.payloads, secrets: secrets, workers: int(o.workers),
-		progress: func(frames uint64) { line.update(frames, source) },
-	}
-	result, err := p.run(ctx)
-	line.done()
+	result, err := o.readAll(ctx, source, stderr)
 	if err != nil {
 		return err
-	}
-	for i := range result.Captures {
-		for _, damage := range report.DamageLines(&result.Captures[i]) {
-			fmt.Fprintf(stderr, "kdupscan: %s\n", damage)
-		}
 	}
 	options := o.reportOptions(out)
 	if err := report.Write(out, string(o.output), result, options); err != nil {
@@ -157,6 +140,31 @@ func (o *scanOptions) scan(cmd *cobra.Command, paths []string) (err error) {
 		return exitStatus(status)
 	}
 	return nil
+}
+
+// readAll reads all of source, and says on stderr how far it is and where the captures are damaged.
+func (o *scanOptions) readAll(ctx context.Context, source pcap.FileSource, stderr io.Writer) (*analysis.Result, error) {
+	secrets, err := o.keyLogs.open()
+	if err != nil {
+		return nil, err
+	}
+	defer secrets.close()
+	line := newProgress(stderr)
+	p := pipeline{
+		source: source, filter: o.filter, ports: o.ports, budget: budget(o.memory), previews: o.payloads, secrets: secrets, workers: int(o.workers),
+		progress: func(frames uint64) { line.update(frames, source) },
+	}
+	result, err := p.run(ctx)
+	line.done()
+	if err != nil {
+		return nil, err
+	}
+	for i := range result.Captures {
+		for _, damage := range report.DamageLines(&result.Captures[i]) {
+			fmt.Fprintf(stderr, "kdupscan: %s\n", damage)
+		}
+	}
+	return result, nil
 }
 
 func (o *scanOptions) reportOptions(out *output) report.Options {
