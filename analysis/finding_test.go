@@ -24,23 +24,7 @@ func TestFindingTellsItsStory(t *testing.T) {
 		t.Fatal(describe(r))
 	}
 	f := r.Findings[0]
-	var steps []string
-	for _, e := range f.Timeline {
-		step := fmt.Sprintf("%d %s", int64(e.At.Time)/1e6-epochMillis, e.Kind)
-		if e.HasError {
-			step += fmt.Sprintf(" %d", e.ErrorCode)
-		}
-		if e.Offset != NoOffset {
-			step += fmt.Sprintf("=%d", e.Offset)
-		}
-		if e.Copy > 0 {
-			step += fmt.Sprintf(" copy %d", e.Copy)
-		}
-		if e.Repeat > 0 {
-			step += fmt.Sprintf(" +%d", e.Repeat)
-		}
-		steps = append(steps, step)
-	}
+	steps := timelineOf(&f)
 	want := []string{
 		"100 produce-request copy 1", "110 produce-response 6=100 copy 1", "110 leader-change",
 		"120 produce-request copy 1 +1", "130 produce-response 6 copy 1 +1",
@@ -134,5 +118,73 @@ func TestRepeats(t *testing.T) {
 	}
 	if have != "t/2:2 t/1:1 " {
 		t.Errorf("have %s", have)
+	}
+}
+
+// timelineOf returns a line per event of a finding's story: when, what, the answer's code and offset, whose copy.
+func timelineOf(f *Finding) []string {
+	var steps []string
+	for _, e := range f.Timeline {
+		step := fmt.Sprintf("%d %s", int64(e.At.Time)/1e6-epochMillis, e.Kind)
+		if e.HasError {
+			step += fmt.Sprintf(" %d", e.ErrorCode)
+		}
+		if e.Offset != NoOffset {
+			step += fmt.Sprintf("=%d", e.Offset)
+		}
+		if e.Copy > 0 {
+			step += fmt.Sprintf(" copy %d", e.Copy)
+		}
+		if e.Repeat > 0 {
+			step += fmt.Sprintf(" +%d", e.Repeat)
+		}
+		if e.Unheard {
+			step += " unheard"
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+func TestTimeline(t *testing.T) {
+	for _, c := range []struct {
+		name, history string
+		want          []string
+	}{
+		{
+			name:    "an OK that never reached the client: its connection's end is why the record came again",
+			history: `@100 p1 > t/0 -:a; @110 p1 < =10 unacked; @200 p1 rst; @300 p1' > t/0 -:a; @310 p1' < =11`,
+			want: []string{
+				"100 produce-request copy 1", "110 produce-response 0=10 copy 1", "200 connection-lost copy 1 unheard",
+				"300 produce-request copy 2", "310 produce-response 0=11 copy 2",
+			},
+		},
+		{
+			name:    "three batches that waited on one connection: it is lost once",
+			history: `@90 p1 > t/0 -:z; @95 p1 < =9; @100 p1 > t/0 -:a; @110 p1 > t/0 -:b; @200 p1 rst; @300 p1' > t/0 -:ab; @310 p1' < =12`,
+			want: []string{
+				"100 produce-request copy 1", "110 produce-request copy 1", "200 connection-lost copy 1",
+				"300 produce-request copy 2", "310 produce-response 0=12 copy 2",
+			},
+		},
+		{
+			name: "the retry of a copy is answered 45, which forces the bump: told once",
+			history: `@90 p1 > t/0 7/0/0:z; @95 p1 < =9; @100 p1 > t/0 7/0/1:a; @200 p1 rst; @300 p1' > t/0 7/0/1:a; @310 p1' < 45
+				@320 p1' init 7/1 from=7/0; @330 p1' > t/0 7/1/0:a; @340 p1' < =11`,
+			want: []string{
+				"100 produce-request copy 1", "200 connection-lost copy 1", "300 produce-request copy 1", "310 produce-response 45 copy 1",
+				"320 init-producer-id 0", "330 produce-request copy 2", "340 produce-response 0=11 copy 2",
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := judge(observe(t, c.history))
+			if len(r.Findings) != 1 {
+				t.Fatal(describe(r))
+			}
+			if have := timelineOf(&r.Findings[0]); !slices.Equal(have, c.want) {
+				t.Errorf("timeline\nhave %s\nwant %s", strings.Join(have, "\n     "), strings.Join(c.want, "\n     "))
+			}
+		})
 	}
 }
