@@ -188,3 +188,28 @@ func TestTimeline(t *testing.T) {
 		})
 	}
 }
+
+// A client that sends again does so over another connection, on which it may not say its name, and has less to do.
+func TestSettingsAreThoseOfTheClient(t *testing.T) {
+	lost := `p1 is librdkafka 1.9.2; p1 > t/0 -:z; p1 < =9; p1 > t/0 -:a; p1 > t/0 -:b; p1 rst; `
+	for _, c := range []struct {
+		name, history, software string
+		inFlight                int
+	}{
+		{"its own connections", lost + `p1' > t/0 -:ab; p1' < =12`, "librdkafka 1.9.2", 2},
+		{"another name since", lost + `p1' is librdkafka 2.0.0; p1' > t/0 -:ab; p1' < =12`, "librdkafka 2.0.0", 2},
+		{"another client of the host", lost + `@9000 p.q1 > t/0 -:a!; p.q1 < =12; p.q1 > t/0 -:b!; p.q1 < =13; r1 fetch t/0 hw=14 9=-:z 10=-:a 11=-:b`, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := judge(observe(t, c.history))
+			if len(r.Findings) == 0 {
+				t.Fatal(describe(r))
+			}
+			for _, f := range r.Findings {
+				if in := f.Inferred; in.Software != c.software || in.MaxInFlight != c.inFlight {
+					t.Errorf("%q, %d in flight; want %q, %d", in.Software, in.MaxInFlight, c.software, c.inFlight)
+				}
+			}
+		})
+	}
+}

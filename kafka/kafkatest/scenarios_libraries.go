@@ -101,7 +101,7 @@ var libraryCases = []Case{
 		About: "an overloaded broker appends but does not answer in time; every attempt is dated anew",
 		Twin:  "fetch-only-third-time",
 		Tell: func(s *Scenario) {
-			c := meet(s, "app-a", 1, "kafkajs", "1.16.0", Leader{"clicks", 0, 1, 0})
+			c := meet(s, "app-a", 1, "", "", Leader{"clicks", 0, 1, 0})
 			var log []Batch
 			for i := range 3 {
 				b := Batch{Topic: "clicks", Codec: Gzip, Records: s.Records("click 1", "click 2")}
@@ -196,7 +196,7 @@ func retryMet45(s *Scenario) {
 }
 
 func mergedAtNextLeaders(s *Scenario) {
-	c := meet(s, "shipper-a", 1, "sarama", "1.29.0", Leader{"logs", 0, 1, 3}, Leader{"logs", 1, 1, 3})
+	c := meet(s, "shipper-a", 1, "", "", Leader{"logs", 0, 1, 3}, Leader{"logs", 1, 1, 3})
 	batch := func(partition int32, values ...string) Batch {
 		return Batch{Topic: "logs", Partition: partition, ZeroSequence: true, Records: s.Records(values...)}
 	}
@@ -208,7 +208,7 @@ func mergedAtNextLeaders(s *Scenario) {
 	c.Produce(7, allAcks, second, other)
 	s.Advance(time.Second)
 	c.ServerReset()
-	c = meet(s, "shipper-a", 2, "sarama", "1.29.0", Leader{"logs", 0, 2, 4}, Leader{"logs", 1, 3, 4})
+	c = meet(s, "shipper-a", 2, "", "", Leader{"logs", 0, 2, 4}, Leader{"logs", 1, 3, 4})
 	merged := first
 	merged.Records = slices.Concat(first.Records, second.Records)
 	send(c, 7, merged, OK(13))
@@ -216,7 +216,7 @@ func mergedAtNextLeaders(s *Scenario) {
 }
 
 func slowLink(s *Scenario) {
-	c := meet(s, "loader-a", 1, "librdkafka", "0.11.5", Leader{"rows", 0, 1, 0})
+	c := meet(s, "loader-a", 1, "", "", Leader{"rows", 0, 1, 0})
 	send(c, 3, s.batch("rows", 0, "row 0"), OK(9))
 	whole := Batch{Topic: "rows", Codec: LZ4}
 	for _, values := range [][]string{{"row 1", "row 2"}, {"row 3", "row 4"}, {"row 5", "row 6"}, {"row 7", "row 8"}} {
@@ -298,7 +298,7 @@ func retryBehindFive(s *Scenario) {
 }
 
 func retryGrown(s *Scenario) {
-	c := meet(s, "client-a", 1, "sarama", "1.31.0", Leader{"orders", 0, 1, 3})
+	c := meet(s, "client-a", 1, "", "", Leader{"orders", 0, 1, 3})
 	c.InitProducerID(1, -1, -1).Answer(5, 0)
 	lost := Batch{Topic: "orders", Codec: Snappy, Records: s.Records("order 1", "order 2")}.As(5, 0, 0)
 	c.Produce(7, allAcks, lost)
