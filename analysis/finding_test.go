@@ -168,6 +168,15 @@ func TestTimeline(t *testing.T) {
 			},
 		},
 		{
+			name: "the retry has other borders and is answered 45: it carried the copy, too",
+			history: `@90 p1 > t/0 7/0/0:z; @95 p1 < =9; @100 p1 > t/0 7/0/1:a; @200 p1 rst; @300 p1' > t/0 7/0/1:ab; @310 p1' < 45
+				@320 p1' init 7/1 from=7/0; @330 p1' > t/0 7/1/0:ab; @340 p1' < =11`,
+			want: []string{
+				"100 produce-request copy 1", "200 connection-lost copy 1", "300 produce-request copy 1", "310 produce-response 45 copy 1",
+				"320 init-producer-id 0", "330 produce-request copy 2", "340 produce-response 0=11 copy 2",
+			},
+		},
+		{
 			name: "the retry of a copy is answered 45, which forces the bump: told once",
 			history: `@90 p1 > t/0 7/0/0:z; @95 p1 < =9; @100 p1 > t/0 7/0/1:a; @200 p1 rst; @300 p1' > t/0 7/0/1:a; @310 p1' < 45
 				@320 p1' init 7/1 from=7/0; @330 p1' > t/0 7/1/0:a; @340 p1' < =11`,

@@ -98,6 +98,14 @@ func (g *group) copyAt(i int) Copy {
 			c.Evidence = append(c.Evidence, one.b.events(i+1, one.fate)...)
 		}
 	}
+	for _, d := range g.records {
+		for _, cut := range d.copies[i].cuts {
+			if !slices.Contains(seen, cut.b) {
+				seen = append(seen, cut.b)
+				c.Evidence = append(c.Evidence, cut.b.events(i+1, cut.b.fate())...)
+			}
+		}
+	}
 	if c.LeaderEpoch < 0 {
 		c.LeaderEpoch = lead.b.p.leaderEpochAt(lead.b)
 	}
