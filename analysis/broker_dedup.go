@@ -109,7 +109,8 @@ func (c *chains) dedupFailures() {
 func sameCreation(a, b place) bool { return a.created == b.created || a.created < 0 || b.created < 0 }
 
 // writtenElsewhere reports whether a batch was sent to another server after its client had seen the OK of the first, as one does that writes to
-// two clusters; they may be, as far as is known.
+// two clusters; they may be, as far as is known. Where the capture lost packets, that TCP acknowledged the OK may be among them: a client that
+// went on without it would have given up the connection.
 func (p *partition) writtenElsewhere(a, b place) bool {
 	if a.by == nil || b.by == nil || p.inOneCluster(a.by.link.Server, b.by.link.Server) {
 		return false
@@ -117,8 +118,11 @@ func (p *partition) writtenElsewhere(a, b place) bool {
 	if b.sent < a.sent {
 		a, b = b, a
 	}
-	heard, ok := a.by.seenOK()
-	return ok && heard <= b.sent
+	if heard, ok := a.by.seenOK(); ok && heard <= b.sent {
+		return true
+	}
+	answer := a.by.reply()
+	return answer != nil && answer.ErrorCode == 0 && answer.At.Time <= b.sent && !a.by.link.lostBy(b.sent) && p.messagesHidden()
 }
 
 // atTwoOffsets reports whether answers and sightings name more than one offset for the batch.

@@ -50,10 +50,13 @@ func (j *judgement) bump(g *group) *Bump {
 	return b
 }
 
-// firstSend returns the first send, on any partition, under the identity of a batch.
+// firstSend returns the first send, on any partition, under the identity of a batch, nil if none was seen.
 func (j *judgement) firstSend(b *batch) *send {
 	if all := j.sendsOf(b.p.cluster, producerEpoch{b.id.producer, b.id.epoch}); len(all) > 0 {
 		return all[0]
+	}
+	if len(b.sends) > 0 {
+		return b.sends[0] // to another cluster by its answers, but to the same topic by its id
 	}
 	return nil
 }

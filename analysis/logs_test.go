@@ -77,6 +77,28 @@ func TestSeveralLogs(t *testing.T) {
 			counts:  `appended 2`,
 		},
 		{
+			name:    "the same where the capture lost packets, and with them what acknowledged the first answer",
+			history: `p1 > t/0 7/0/0:a; p1 < =10 unacked; p1 gap server; p8 > t/0 7/0/0:a; p8 < =50`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "the same, and a later acknowledgement was captured",
+			history: `p1 > t/0 7/0/0:a; p1 < =10 unacked; p1 gap client; p8 > t/0 7/0/0:a; p8 < =50; p1 ack`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "twin: the capture lost nothing",
+			history: `p1 > t/0 7/0/0:a; p1 < =10 unacked; p8 > t/0 7/0/0:a; p8 < =12; p1 ack`,
+			want:    `confirmed broker-dedup-failure t/0 10>12`,
+			counts:  `appended 2`,
+		},
+		{
+			name:    "twin: the connection was lost before the second send",
+			history: `p1 > t/0 7/0/0:a; p1 < =10 unacked; p1 gap server; p1 rst; p8 > t/0 7/0/0:a; p8 < =12`,
+			want:    `confirmed broker-dedup-failure t/0 10>12`,
+			counts:  `appended 2`,
+		},
+		{
 			name: "two readers, each of another cluster's log",
 			history: `r1 fetch t/0 hw=11 10=-:a; s8 fetch t/0 hw=51 50=-:a
 				@40000 r1 fetch t/0 hw=12 11=-:b; s8 fetch t/0 hw=52 51=-:b

@@ -30,6 +30,11 @@ func TestTriggers(t *testing.T) {
 			want:    found(`error 87 on u/5`), counts: `appended 1, rejected 1, epoch_bumps 1`,
 		},
 		{
+			name:    "the servers of one topic id name different clusters, as a damaged answer may: the new epoch's send is still there",
+			history: `p1 cluster A; p9 cluster B; p1 > #1/0 7/0/5:a; p1 < 7=10; @400000 p9 > #1/0 7/1/0:a; p9 < =11`,
+			want:    `probable epoch-bump #1/0 10>11 7/0>7/1 by nothing`, counts: `appended 1`,
+		},
+		{
 			name:    "twin: a retriable code forces nothing",
 			history: bump(`p2 > u/5 7/0/9:x; p2 < 3; p2 > u/5 7/0/9:x; p2 < =1`, ``),
 			want:    found(`nothing`), counts: `appended 2, rejected 1, epoch_bumps 1`,

@@ -16,12 +16,29 @@ func (a *Assembler) unblock(c *connection, d Direction, to StreamOffset, at pcap
 // flush delivers all that a stream has.
 func (a *Assembler) flush(c *connection, d Direction, at pcap.Ref) {
 	s := &c.streams[d]
+	missed := c.missed(s)
+	if missed > 0 {
+		s.hold(s.backlog.ackFrom)
+		s.synAcked = c.SynSeen // the first acknowledgement is most likely that of the handshake
+	}
 	if s.state == held {
 		a.begin(c, at)
 	}
 	if s.state == started {
-		a.giveUp(c, d, s.end(), at)
+		a.giveUp(c, d, max(s.end(), missed), at)
 	}
+}
+
+// missed returns how many bytes of a stream were acknowledged of which no segment was captured: only the other direction was. That is
+// known for certain at the end, as a file with this one may lag behind. One byte may be a FIN.
+func (c *connection) missed(s *stream) StreamOffset {
+	if s.state != unseen || !s.ackSeen || !c.established {
+		return 0
+	}
+	if n := StreamOffset(s.ack - s.backlog.ackFrom); n > 1 {
+		return n
+	}
+	return 0
 }
 
 // close flushes and ends a connection and remembers it for a while. A connection that had ended on its own, but for

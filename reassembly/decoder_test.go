@@ -135,6 +135,8 @@ func TestHeaders(t *testing.T) {
 		{"MPLS", pcap.LinkTypeEthernet, macs + "8847 00010040 00011140"},
 		{"MPLS pseudowire", pcap.LinkTypeEthernet, macs + "8847 00011140 00000000 " + inner},
 		{"MPLS pseudowire without control word", pcap.LinkTypeEthernet, macs + "8848 00011140 1" + inner[1:]},
+		{"MPLS pseudowire without control word, to an address that begins like one", pcap.LinkTypeEthernet, macs + "8847 00011140 " + inner},
+		{"MPLS pseudowire without control word, with a tag inside", pcap.LinkTypeEthernet, macs + "8847 00011140 " + macs + "8100 0007 0800 "},
 		{"GRE", pcap.LinkTypeEthernet, ip4("2f", "0000 0800")},
 		{"GRE, all options", pcap.LinkTypeEthernet, ip4("2f", "b000 0800 00000000 00000001 00000002")},
 		{"GRE, Ethernet with key (NVGRE)", pcap.LinkTypeEthernet, ip4("2f", "2000 6558 00000100 "+inner)},

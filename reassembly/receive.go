@@ -97,6 +97,9 @@ func (a *Assembler) recall(c *connection, d Direction) {
 func (a *Assembler) acknowledge(c *connection, d Direction, ack uint32, at pcap.Ref) {
 	s := &c.streams[d]
 	if s.state != started {
+		if !s.ackSeen {
+			s.lag().ackFrom = ack
+		}
 		if !s.ackSeen || int32(ack-s.ack) > 0 {
 			s.ack, s.ackSeen, s.lag().ackAt = ack, true, at
 		}

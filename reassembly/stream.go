@@ -47,6 +47,7 @@ type backlog struct {
 	stray   stray
 	low     StreamOffset // held: the lowest offset seen
 	ackAt   pcap.Ref     // of ack
+	ackFrom uint32       // the first acknowledgement seen before the start
 }
 
 // lag returns the backlog, for something to be put into it.
