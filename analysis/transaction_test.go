@@ -36,6 +36,21 @@ func TestMarkersBehindABatch(t *testing.T) {
 				r1 fetch t/0 hw=34 30=7/0/5:x%txn 31=7/0:commit 32=7/1/0:a%txn 33=7/1:commit`,
 		},
 		{
+			name: "a prepared transaction is committed by the next process, two epochs later",
+			history: `p1 > t/0 7/0/0:a%txn txn=x; p1 < =10 unacked; p1 rst; p1' end 7/1 commit; p1' ended 7/2
+				p1' > t/0 7/2/0:a%txn txn=x; p1' < =12; p1' end 7/2 commit; p1' ended 7/3
+				r1 fetch t/0 hw=14 10=7/0/0:a%txn 11=7/2:commit 12=7/2/0:a%txn 13=7/3:commit`,
+			want:   `confirmed epoch-bump t/0 10>12 7/0>7/2 by nothing`,
+			counts: `appended 2`,
+		},
+		{
+			name: "twin: before that commit, an offset that nobody read may have the abort of the first",
+			history: `p1 > t/0 7/0/0:a%txn txn=x; p1 < =10 unacked; p1 rst; p1' end 7/1 commit; p1' ended 7/2
+				p1' > t/0 7/2/0:a%txn txn=x; p1' < =13; p1' end 7/2 commit; p1' ended 7/3
+				r1 fetch t/0 hw=11 10=7/0/0:a%txn; s1 fetch t/0 hw=15 12=7/2:commit 13=7/2/0:a%txn 14=7/3:commit`,
+			counts: `appended 2`,
+		},
+		{
 			name: "twin: the producer aborts at a coordinator that was not captured and has the epoch after that, which its commit has, too",
 			history: `p1 > t/0 7/0/0:a%txn txn=x; p1 < =10 unacked; p1 rst; p1' > t/0 7/1/0:a%txn txn=x; p1' < =12
 				r1 fetch t/0 hw=14 12=7/1/0:a%txn 13=7/1:commit`,
@@ -58,8 +73,8 @@ func TestMarkersLost(t *testing.T) {
 	c := newChains(p, nil)
 	p.log = &claims{all: []claim{{from: 0, to: 40}}, furthest: []int64{40}}
 	b := &batch{p: p, info: &kafka.Batch{Magic: 2}}
-	before, _ := c.markerBehind(pr, b, 15)
-	if behind, _ := c.markerBehind(pr, b, 25); before != outcomeUnknown || behind != committed {
+	before, _ := c.markerBehind(pr, b, fate{offset: 15})
+	if behind, _ := c.markerBehind(pr, b, fate{offset: 25}); before != outcomeUnknown || behind != committed {
 		t.Error("markers behind offset 15 may have been dropped, those behind 25 have not")
 	}
 }
