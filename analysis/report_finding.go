@@ -133,7 +133,7 @@ func (p *partition) leaderEpochAt(b *batch) int32 {
 
 // inferred reads the producer's configuration off its traffic.
 func (j *judgement) inferred(b *batch) Inferred {
-	i := Inferred{Idempotent: b.idempotent(), Codec: b.info.Codec()}
+	i := Inferred{Idempotent: b.idempotent(), TransactionalID: b.info.Transactional(), Codec: b.info.Codec()}
 	for _, s := range b.sends {
 		i.Acks, i.AcksKnown = s.sent.Acks, true
 		i.TransactionalID = i.TransactionalID || s.sent.TransactionalID != nil

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -68,7 +70,9 @@ func TestMarkersBehindABatch(t *testing.T) {
 // Of a producer with many transactions only the latest markers are kept: the first one behind a batch may be none of these.
 func TestMarkersLost(t *testing.T) {
 	p := &partition{topic: scaleTopic}
-	at := func(offset int64) marker { return marker{commit: true, topic: scaleTopic, offset: offset} }
+	at := func(offset int64) marker {
+		return marker{control: control{commit: true, topic: scaleTopic, offset: offset}}
+	}
 	pr := &producer{markersLost: true, markers: []marker{at(20), at(30)}}
 	c := newChains(p, nil)
 	p.log = &claims{all: []claim{{from: 0, to: 40}}, furthest: []int64{40}}
@@ -76,5 +80,32 @@ func TestMarkersLost(t *testing.T) {
 	before, _ := c.markerBehind(pr, b, fate{offset: 15})
 	if behind, _ := c.markerBehind(pr, b, fate{offset: 25}); before != outcomeUnknown || behind != committed {
 		t.Error("markers behind offset 15 may have been dropped, those behind 25 have not")
+	}
+}
+
+// A finding about records in transactions rests on their commits: the story names where each was read first.
+func TestStoryNamesCommits(t *testing.T) {
+	const open = `r1 fetch t/0 hw=14 10=7/0/0:a%txn 11=8/0/0:a%txn 12=8/0:commit`
+	for history, want := range map[string]string{
+		open + `; r1 fetch t/0 hw=14 13=7/0:commit; s1 fetch t/0 hw=14 13=7/0:commit`: "8/0@12 in 2, 7/0@13 in 3",
+		open + ` 13=7/0:commit`: "8/0@12 in 2, 7/0@13 in 2",
+	} {
+		result := judge(observe(t, history))
+		if len(result.Findings) != 1 {
+			t.Fatalf("%d findings", len(result.Findings))
+		}
+		f := &result.Findings[0]
+		var have []string
+		for _, e := range f.Timeline {
+			if e.Kind == EventTransactionEnd {
+				have = append(have, fmt.Sprintf("%d/%d@%d in %d", e.ProducerID, e.ProducerEpoch, e.Offset, e.At.Number))
+			}
+		}
+		if strings.Join(have, ", ") != want {
+			t.Errorf("have %v, want %v", have, want)
+		}
+		if !f.Inferred.TransactionalID {
+			t.Error("only a producer with a transactional id writes transactional batches")
+		}
 	}
 }
