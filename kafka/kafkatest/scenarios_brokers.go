@@ -289,5 +289,5 @@ func threadReplaced(s *Scenario) {
 	s.Advance(latency)
 	p.Answer(OK(14))
 	q.Answer(OK(16))
-	read(s.Connect("reader-a", 1), 13, one.As(5, 0, 0).At(10, 0), two.As(5, 0, 2).At(12, 0), one.As(6, 0, 0).At(14, 0), two.As(6, 0, 2).At(16, 0))
+	read(s.Connect("reader-a", 1), 13, two.As(5, 0, 2).At(12, 0), one.As(6, 0, 0).At(14, 0), two.As(6, 0, 2).At(16, 0))
 }
