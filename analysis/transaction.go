@@ -73,10 +73,15 @@ func (c *chains) markerBehind(pr *producer, b *batch, f fate) (shown outcome, wh
 	return committed, whole
 }
 
-// endedByEpoch reports whether the end of a batch's transaction raised the epoch, as transactions of version 2 do: its marker has the next one.
-func (c *chains) endedByEpoch(b *batch) bool {
-	m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), b.fate().offset)
-	return b.info.Transactional() && found && m.epoch > b.id.epoch
+// endedByEpoch reports whether a transaction's end stands between a batch and a later one and raised the epoch, as transactions of version 2
+// do: its marker has the next one. Where none is seen between the two, it may be at an offset that nobody was seen to read.
+func (c *chains) endedByEpoch(b, later *batch) bool {
+	from, to := b.fate().offset, later.fate().offset
+	m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), from)
+	if !b.info.Transactional() || !found || m.epoch <= b.id.epoch {
+		return false
+	}
+	return m.offset < to || len(c.p.holes(c.p.known().holes, from+int64(b.count()), to)) > 0
 }
 
 // markersOf returns the markers of a producer that stand in the partition, by offset.

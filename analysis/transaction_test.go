@@ -59,6 +59,15 @@ func TestMarkersBehindABatch(t *testing.T) {
 			counts: `appended 2, epoch_bumps 1`,
 		},
 		{
+			name:    "a late batch joins the next transaction: at a reader no end of one stands between the two epochs",
+			history: `r1 fetch t/0 hw=15 10=7/0:abort 11=7/0/0:a%txn 12=8/0/0:x 13=7/1/0:a%txn 14=7/1:commit`,
+			want:    `confirmed epoch-bump t/0 11>13 7/0>7/1 by nothing`,
+		},
+		{
+			name:    "twin: nobody read what stands between them",
+			history: `r1 fetch t/0 hw=15 10=7/0:abort 11=7/0/0:a%txn; s1 fetch t/0 hw=15 13=7/1/0:a%txn 14=7/1:commit`,
+		},
+		{
 			name: "twin: another producer takes over, and the first one commits something later",
 			history: `p1 > t/0 7/0/0:a%txn txn=x; p1 < =10 unacked; p1 rst; p1' > t/0 8/0/0:a%txn txn=y; p1' < =12
 				r1 fetch t/0 hw=30 12=8/0/0:a%txn 13=8/0:commit 20=7/0/4:x%txn 21=7/0:commit`,

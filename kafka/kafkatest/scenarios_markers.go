@@ -63,6 +63,22 @@ var markerCases = []Case{
 		},
 	},
 	{
+		Name:  "late-batch-at-a-reader",
+		About: "a reader of everything sees a batch behind the abort of its transaction; the next one writes it again, and one commit ends both",
+		Twin:  "aborted-v2-at-a-reader",
+		Tell: func(s *Scenario) {
+			c := meet(s, "reader-a", 1, "apache-kafka-java", "3.4.0", Leader{"transfers", 0, 1, 4})
+			b := txn(s, "transfers", "t 1", "t 2")
+			b.Codec = Snappy
+			read(c, 13, Marker("transfers", 0, 2000, 0, false, 1).At(200, 4), b.As(2000, 0, 0).At(201, 4),
+				b.As(2000, 1, 0).At(203, 4), Marker("transfers", 0, 2000, 1, true, 2).At(205, 4))
+		},
+		Truth: Truth{Duplicates: []Duplicate{{
+			Topic: "transfers", Cause: "epoch-bump", Verdict: "confirmed", Pairs: [][]int64{{201, 203}, {202, 204}},
+			Trigger: NoTrigger,
+		}}},
+	},
+	{
 		Name:  "overlapping-transactions",
 		About: "a group's position is lost although the commit went through: another worker reads the same input again and commits first",
 		Twin:  "overlapping-transactions-aborted",
