@@ -37,7 +37,7 @@ func (c *chains) resentBy(l *batch, r kafka.Record) {
 	var best *node
 	for _, e := range c.index.likely(r.Content) {
 		first, ok := e.record()
-		if !ok || c.key(e) == key || !before(e.b, l) || !e.b.openAt(l.first.Time) || !freshIdentity(e.b, l) {
+		if !ok || c.key(e) == key || !before(e.b, l) || !c.openAt(e, l.first.Time) || !freshIdentity(e.b, l) {
 			continue
 		}
 		came := l.first.Time

@@ -133,6 +133,7 @@ Only content that occurs nowhere else in the partition is judged in this way.`,
 			"a retry loop of the application around produce or flush, after a timeout or a delivery error",
 			"a record that was cancelled while its request was on the way",
 			"a timeout in the application that is shorter than delivery.timeout.ms",
+			"a client without producer ids that dates records when it encodes them, so that its own retry has other timestamps",
 		},
 		Next: []string{
 			"the application's retry code: after a delivery error it cannot know whether the record was stored",

@@ -110,7 +110,7 @@ func (c *chains) repeatsAmong(in func(*batch) bool) int64 {
 
 // samePlaceOf reports whether two records are said to stand at one place: a proxy that writes batches anew had the second from the first.
 func samePlaceOf(a, b entry) bool {
-	x, y := copyOf{a, a.b.fate()}.offset(), copyOf{b, b.b.fate()}.offset()
+	x, y := copyOf{entry: a, fate: a.b.fate()}.offset(), copyOf{entry: b, fate: b.b.fate()}.offset()
 	return x != NoOffset && x == y
 }
 

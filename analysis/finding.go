@@ -185,6 +185,7 @@ type Event struct {
 	ReplicaID      int32                           // fetch: -1 consumer, >= 0 follower, -2 unknown
 	Copy           int                             // 1-based index of the copy it belongs to; 0: neither
 	Deduplicated   bool                            // an OK answer that gives an earlier batch's offset
+	Unheard        bool                            // connection-lost: behind an OK that the client was not seen to acknowledge
 	Repeat         int                             // how many further equal events (same kind, batch, error, server) this one stands for
 	RepeatedIn     [maxRepeatedIn]pcap.FrameNumber // the first of those, in the capture of At; 0 behind the last
 }

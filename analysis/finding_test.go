@@ -24,12 +24,16 @@ func TestFindingTellsItsStory(t *testing.T) {
 		t.Fatal(describe(r))
 	}
 	f := r.Findings[0]
-	checkTimeline(t, &f, []string{
+	steps := timelineOf(&f)
+	want := []string{
 		"100 produce-request copy 1", "110 produce-response 6=100 copy 1", "110 leader-change",
 		"120 produce-request copy 1 +1", "130 produce-response 6 copy 1 +1",
 		"170 produce-response 45", "200 init-producer-id 0", "210 produce-request copy 2", "220 produce-response 0=102 copy 2",
 		"300 fetch-response 0=100 copy 1", "300 fetch-response 0=102 copy 2",
-	})
+	}
+	if !slices.Equal(steps, want) {
+		t.Errorf("timeline\nhave %s\nwant %s", strings.Join(steps, "\n     "), strings.Join(want, "\n     "))
+	}
 	for i, c := range []struct {
 		base, last int64
 		epoch      int32
@@ -50,55 +54,6 @@ func TestFindingTellsItsStory(t *testing.T) {
 	}
 	if f.Bump.Local || f.Bump.Trigger.At.Server.String() != "10.9.0.3:9092" || len(f.Doubts) > 0 {
 		t.Errorf("bump %+v, doubts %v", f.Bump, f.Doubts)
-	}
-}
-
-// checkTimeline compares the timeline of a finding, a step being "110 produce-response 6=100 copy 1".
-func checkTimeline(t *testing.T, f *Finding, want []string) {
-	t.Helper()
-	var steps []string
-	for _, e := range f.Timeline {
-		step := fmt.Sprintf("%d %s", int64(e.At.Time)/1e6-epochMillis, e.Kind)
-		if e.HasError {
-			step += fmt.Sprintf(" %d", e.ErrorCode)
-		}
-		if e.Offset != NoOffset {
-			step += fmt.Sprintf("=%d", e.Offset)
-		}
-		if e.Copy > 0 {
-			step += fmt.Sprintf(" copy %d", e.Copy)
-		}
-		if e.Repeat > 0 {
-			step += fmt.Sprintf(" +%d", e.Repeat)
-		}
-		steps = append(steps, step)
-	}
-	if !slices.Equal(steps, want) {
-		t.Errorf("timeline\nhave %s\nwant %s", strings.Join(steps, "\n     "), strings.Join(want, "\n     "))
-	}
-}
-
-// What is one event stands in a timeline once: the end of a connection on which two batches were open, and the refusal of a copy that
-// forced the bump.
-func TestTimelineTellsOnce(t *testing.T) {
-	r := judge(observe(t, `
-		@100 p1 > t/0 7/0/5:a; @101 p1 > t/0 7/0/6:b; @110 p1 rst
-		@120 p2 > t/0 7/0/5:a; @130 p2 < 45
-		@200 p2 > t/0 7/1/0:a; @210 p2 < =102; @220 p2 > t/0 7/1/1:b; @230 p2 < =103
-		@300 r2 fetch t/0 hw=104 100=7/0/5:a 101=7/0/6:b 102=7/1/0:a 103=7/1/1:b`))
-	if len(r.Findings) != 1 {
-		t.Fatal(describe(r))
-	}
-	f := &r.Findings[0]
-	checkTimeline(t, f, []string{
-		"100 produce-request copy 1", "101 produce-request copy 1", "110 connection-lost copy 1",
-		"120 produce-request copy 1", "130 produce-response 45 copy 1",
-		"200 produce-request copy 2", "200 epoch-bump", "210 produce-response 0=102 copy 2",
-		"220 produce-request copy 2", "230 produce-response 0=103 copy 2",
-		"300 fetch-response 0=100 copy 1", "300 fetch-response 0=101 copy 1", "300 fetch-response 0=102 copy 2", "300 fetch-response 0=103 copy 2",
-	})
-	if f.Bump.Trigger == nil || f.Bump.Trigger.ErrorCode != 45 {
-		t.Errorf("trigger %+v", f.Bump.Trigger)
 	}
 }
 
@@ -163,5 +118,107 @@ func TestRepeats(t *testing.T) {
 	}
 	if have != "t/2:2 t/1:1 " {
 		t.Errorf("have %s", have)
+	}
+}
+
+// timelineOf returns a line per event of a finding's story: when, what, the answer's code and offset, whose copy.
+func timelineOf(f *Finding) []string {
+	var steps []string
+	for _, e := range f.Timeline {
+		step := fmt.Sprintf("%d %s", int64(e.At.Time)/1e6-epochMillis, e.Kind)
+		if e.HasError {
+			step += fmt.Sprintf(" %d", e.ErrorCode)
+		}
+		if e.Offset != NoOffset {
+			step += fmt.Sprintf("=%d", e.Offset)
+		}
+		if e.Copy > 0 {
+			step += fmt.Sprintf(" copy %d", e.Copy)
+		}
+		if e.Repeat > 0 {
+			step += fmt.Sprintf(" +%d", e.Repeat)
+		}
+		if e.Unheard {
+			step += " unheard"
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+func TestTimeline(t *testing.T) {
+	for _, c := range []struct {
+		name, history string
+		want          []string
+	}{
+		{
+			name:    "an OK that never reached the client: its connection's end is why the record came again",
+			history: `@100 p1 > t/0 -:a; @110 p1 < =10 unacked; @200 p1 rst; @300 p1' > t/0 -:a; @310 p1' < =11`,
+			want: []string{
+				"100 produce-request copy 1", "110 produce-response 0=10 copy 1", "200 connection-lost copy 1 unheard",
+				"300 produce-request copy 2", "310 produce-response 0=11 copy 2",
+			},
+		},
+		{
+			name:    "three batches that waited on one connection: it is lost once",
+			history: `@90 p1 > t/0 -:z; @95 p1 < =9; @100 p1 > t/0 -:a; @110 p1 > t/0 -:b; @200 p1 rst; @300 p1' > t/0 -:ab; @310 p1' < =12`,
+			want: []string{
+				"100 produce-request copy 1", "110 produce-request copy 1", "200 connection-lost copy 1",
+				"300 produce-request copy 2", "310 produce-response 0=12 copy 2",
+			},
+		},
+		{
+			name: "the retry has other borders and is answered 45: it carried the copy, too",
+			history: `@90 p1 > t/0 7/0/0:z; @95 p1 < =9; @100 p1 > t/0 7/0/1:a; @200 p1 rst; @300 p1' > t/0 7/0/1:ab; @310 p1' < 45
+				@320 p1' init 7/1 from=7/0; @330 p1' > t/0 7/1/0:ab; @340 p1' < =11`,
+			want: []string{
+				"100 produce-request copy 1", "200 connection-lost copy 1", "300 produce-request copy 1", "310 produce-response 45 copy 1",
+				"320 init-producer-id 0", "330 produce-request copy 2", "340 produce-response 0=11 copy 2",
+			},
+		},
+		{
+			name: "the retry of a copy is answered 45, which forces the bump: told once",
+			history: `@90 p1 > t/0 7/0/0:z; @95 p1 < =9; @100 p1 > t/0 7/0/1:a; @200 p1 rst; @300 p1' > t/0 7/0/1:a; @310 p1' < 45
+				@320 p1' init 7/1 from=7/0; @330 p1' > t/0 7/1/0:a; @340 p1' < =11`,
+			want: []string{
+				"100 produce-request copy 1", "200 connection-lost copy 1", "300 produce-request copy 1", "310 produce-response 45 copy 1",
+				"320 init-producer-id 0", "330 produce-request copy 2", "340 produce-response 0=11 copy 2",
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := judge(observe(t, c.history))
+			if len(r.Findings) != 1 {
+				t.Fatal(describe(r))
+			}
+			if have := timelineOf(&r.Findings[0]); !slices.Equal(have, c.want) {
+				t.Errorf("timeline\nhave %s\nwant %s", strings.Join(have, "\n     "), strings.Join(c.want, "\n     "))
+			}
+		})
+	}
+}
+
+// A client that sends again does so over another connection, on which it may not say its name, and has less to do.
+func TestSettingsAreThoseOfTheClient(t *testing.T) {
+	lost := `p1 is librdkafka 1.9.2; p1 > t/0 -:z; p1 < =9; p1 > t/0 -:a; p1 > t/0 -:b; p1 rst; `
+	for _, c := range []struct {
+		name, history, software string
+		inFlight                int
+	}{
+		{"its own connections", lost + `p1' > t/0 -:ab; p1' < =12`, "librdkafka 1.9.2", 2},
+		{"another name since", lost + `p1' is librdkafka 2.0.0; p1' > t/0 -:ab; p1' < =12`, "librdkafka 2.0.0", 2},
+		{"another client of the host", lost + `@9000 p.q1 > t/0 -:a!; p.q1 < =12; p.q1 > t/0 -:b!; p.q1 < =13; r1 fetch t/0 hw=14 9=-:z 10=-:a 11=-:b`, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := judge(observe(t, c.history))
+			if len(r.Findings) == 0 {
+				t.Fatal(describe(r))
+			}
+			for _, f := range r.Findings {
+				if in := f.Inferred; in.Software != c.software || in.MaxInFlight != c.inFlight {
+					t.Errorf("%q, %d in flight; want %q, %d", in.Software, in.MaxInFlight, c.software, c.inFlight)
+				}
+			}
+		})
 	}
 }

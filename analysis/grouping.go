@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/pcap"
@@ -25,6 +26,21 @@ func (g *group) later() *batch { return g.copy(len(g.records[0].copies) - 1) }
 func (g *group) first() *batch { return g.copy(0) }
 
 func (g *group) copy(i int) *batch { return g.records[0].copies[i].b }
+
+// firsts yields the batches of all copies but the last, each once for a run of records.
+func (g *group) firsts() iter.Seq[*batch] {
+	return func(yield func(*batch) bool) {
+		var last *batch
+		for _, d := range g.records {
+			for _, c := range d.copies[:len(d.copies)-1] {
+				if c.b != last && !yield(c.b) {
+					return
+				}
+				last = c.b
+			}
+		}
+	}
+}
 
 // doubts returns the doubts of all records of the group, in the order of their first mention.
 func (g *group) doubts() []pcap.Code {

@@ -129,7 +129,7 @@ func (j *judgement) misroutedPair(a, b *batch) (group, bool) {
 	}
 	g := group{cause: MisroutedBatch, misfit: misfit, stray: stray}
 	for delta := range min(a.count(), maxWholeRecords) {
-		d := duplicate{cause: MisroutedBatch, copies: []copyOf{{entry{a, delta}, first}, {entry{b, delta}, later}}}
+		d := duplicate{cause: MisroutedBatch, copies: []copyOf{{entry: entry{a, delta}, fate: first}, {entry: entry{b, delta}, fate: later}}}
 		d.copies, d.verdict = weigh(d.copies)
 		d.addDoubts()
 		g.records = append(g.records, d)

@@ -10,6 +10,41 @@ import (
 func TestOnceWrong(t *testing.T) {
 	runCases(t, []historyCase{
 		{
+			name: "the first batch never arrived, the retry of its record with a newer one did: one copy of each",
+			history: `p1 > t/0 7/0/0:z; p1 < =9; p1 > t/0 7/0/1:a; p1 rst; p1' > t/0 7/0/1:ab; p1' < 7=10; p1' > t/0 7/0/3:c; p1' < 45
+				p1' > t/0 7/1/0:ab; p1' < =12`,
+			want:   `probable epoch-bump t/0 10>12 11>13 7/0>7/1 by error 45 on t/0`,
+			counts: `appended 2, rejected 1, epoch_bumps 1`,
+		},
+		{
+			name:    "the same, and a reader sees where it stands",
+			history: `p1 > t/0 7/0/1:a; p1 rst; p1' > t/0 7/0/1:ab; p1' rst; @9000 p1'' > t/0 7/1/0:ab; p1'' < =12; r1 fetch t/0 hw=14 10=7/0/1:ab 12=7/1/0:ab`,
+			want:    `confirmed epoch-bump t/0 10>12 11>13 7/0>7/1 by connection-lost on t/0`,
+			counts:  `appended 1, epoch_bumps 1`,
+		},
+		{
+			name:    "the retry has fewer records, and is stored",
+			history: `p1 > t/0 7/0/0:z; p1 < =9; p1 > t/0 7/0/1:ab; p1 rst; p1' > t/0 7/0/1:a; p1' < 7=10; p1' > t/0 7/0/3:c; p1' < 45; p1' > t/0 7/1/0:ab; p1' < =12`,
+			want:    `probable epoch-bump t/0 10>12 7/0>7/1 by error 45 on t/0`,
+			counts:  `appended 2, rejected 1, epoch_bumps 1`,
+		},
+		{
+			name:    "the later copy is cut anew, too",
+			history: `p1 > t/0 7/0/0:z; p1 < =9; p1 > t/0 7/0/1:ab; p1 < 7=10; p1 > t/0 7/1/0:ab; p1 rst; p1' > t/0 7/1/0:abc; p1' < =12`,
+			want:    `probable epoch-bump t/0 10>12 11>13 7/0>7/1 by nothing`,
+			counts:  `appended 2, unacknowledged 1, epoch_bumps 1`,
+		},
+		{
+			name:    "the retry with a newer record is acknowledged: what the application writes after that is its own",
+			history: `p1 > t/0 7/0/1:a; p1 rst; p1' > t/0 7/0/1:ab; p1' < =10; @9000 p1' > t/0 7/0/3:a!; p1' < =12; r1 fetch t/0 hw=13 10=7/0/1:ab 12=7/0/3:a!`,
+			counts:  `appended 2, unacknowledged 1`,
+		},
+		{
+			name:    "the same under a later epoch",
+			history: `p1 > t/0 7/0/1:a; p1 rst; p1' > t/0 7/0/1:ab; p1' < =10; @9000 p1' > t/0 7/1/0:a; p1' < =12; r1 fetch t/0 hw=13 10=7/0/1:ab 12=7/1/0:a`,
+			counts:  `appended 2, unacknowledged 1, application_repeats 1, epoch_bumps 1`,
+		},
+		{
 			// 7/0/5 is the first copy of 8/0/0, and comes again in another cut after it.
 			name: "links between records close no ring",
 			history: `p1 > t/0 7/0/5:a; p1 rst; p1' > t/0 8/0/0:a; p1' rst; p1'' > t/0 7/0/5:ab; p1'' < =10

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kdupscan/kdupscan/kafka"
@@ -16,7 +17,7 @@ func (j *judgement) finding(g group) Finding {
 		RecordCount: len(g.records),
 		LaterAt:     later.first.Time,
 		Doubts:      g.doubts(),
-		Inferred:    j.inferred(later),
+		Inferred:    j.inferred(&g),
 		Stray:       g.stray,
 	}
 	for _, d := range g.records[:min(len(g.records), MaxListedRecords)] {
@@ -97,6 +98,14 @@ func (g *group) copyAt(i int) Copy {
 			c.Evidence = append(c.Evidence, one.b.events(i+1, one.fate)...)
 		}
 	}
+	for _, d := range g.records {
+		for _, cut := range d.copies[i].cuts {
+			if !slices.Contains(seen, cut.b) {
+				seen = append(seen, cut.b)
+				c.Evidence = append(c.Evidence, cut.b.events(i+1, cut.b.fate())...)
+			}
+		}
+	}
 	if c.LeaderEpoch < 0 {
 		c.LeaderEpoch = lead.b.p.leaderEpochAt(lead.b)
 	}
@@ -131,16 +140,27 @@ func (p *partition) leaderEpochAt(b *batch) int32 {
 	return p.leaderEpochBy(at)
 }
 
-// inferred reads the producer's configuration off its traffic.
-func (j *judgement) inferred(b *batch) Inferred {
+// inferred reads the producer's configuration off its traffic: what sent the later copy, and what else it did on the connections of the
+// first ones, where those are its own.
+func (j *judgement) inferred(g *group) Inferred {
+	b := g.later()
 	i := Inferred{Idempotent: b.idempotent(), TransactionalID: b.info.Transactional(), Codec: b.info.Codec()}
 	for _, s := range b.sends {
 		i.Acks, i.AcksKnown = s.sent.Acks, true
 		i.TransactionalID = i.TransactionalID || s.sent.TransactionalID != nil
-		i.MaxInFlight = max(i.MaxInFlight, s.link.maxInFlight)
 		i.ClientID = s.link.clientID
 		if name := s.link.calls(); name != "" {
 			i.Software = name
+		}
+		i.MaxInFlight = max(i.MaxInFlight, s.link.maxInFlight)
+	}
+	for first := range g.firsts() {
+		if !sameClient(first, b) {
+			continue
+		}
+		for _, s := range first.sends {
+			i.Software = cmp.Or(i.Software, s.link.calls())
+			i.MaxInFlight = max(i.MaxInFlight, s.link.maxInFlight)
 		}
 	}
 	if i.Software == "" && b.idempotent() {

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/kdupscan/kdupscan/kafka"
 	"github.com/kdupscan/kdupscan/pcap"
 )
@@ -35,7 +37,8 @@ func (c *chains) match(l *batch) {
 	for _, r := range l.records {
 		later := entry{l, r.Delta}
 		if n := c.lookup(later); n != nil && n.prev != nil {
-			continue // linked by an earlier cut of the batch
+			c.node(later) // linked by an earlier cut of the batch
+			continue
 		}
 		first, cause := c.pick(l, r, last)
 		if first == nil {
@@ -59,7 +62,9 @@ func (c *chains) pick(l *batch, r kafka.Record, last *node) (*node, Cause) {
 	}
 	if same := c.index.exact[recordKey{r.Content, r.Timestamp}]; same != nil {
 		for _, one := range same.all {
-			if e, ok := c.free(one, l); ok {
+			if l.idempotent() && one.of(l) {
+				c.joinCut(one, entry{l, r.Delta})
+			} else if e, ok := c.free(one, l); ok {
 				consider(e)
 			}
 		}
@@ -74,6 +79,24 @@ func (c *chains) pick(l *batch, r kafka.Record, last *node) (*node, Cause) {
 	return best, bestCause
 }
 
+// joinCut makes one record of those that a producer sent in batches of different borders: what became of it, and whether it was
+// acknowledged, is told by all of them.
+func (c *chains) joinCut(r *series, again entry) {
+	key := c.key(again)
+	for _, e := range slices.Backward(r.entries[max(0, len(r.entries)-maxTries):]) {
+		if before(e.b, again.b) && c.key(e) == key {
+			c.node(e)
+			c.node(again)
+		}
+	}
+}
+
+// openAt reports whether the client had seen no OK at a time for any batch that carried the record.
+func (c *chains) openAt(e entry, t pcap.Timestamp) bool {
+	n := c.lookup(e)
+	return e.b.openAt(t) && (n == nil || !slices.ContainsFunc(n.entries, func(cut entry) bool { return !cut.b.openAt(t) }))
+}
+
 // maxTries bounds how many records of a series are looked at for one that may be a first copy at the time: those in flight are few.
 const maxTries = 16
 
@@ -84,7 +107,7 @@ func (c *chains) free(r *series, l *batch) (entry, bool) {
 		r.next++
 	}
 	for _, e := range r.entries[r.next:min(len(r.entries), r.next+maxTries)] {
-		if n := c.lookup(e); (n == nil || len(n.next) == 0) && resendCause(e.b, l) != "" {
+		if n := c.lookup(e); (n == nil || len(n.next) == 0) && resendCause(e.b, l) != "" && c.openAt(e, l.first.Time) {
 			return e, true
 		}
 	}
@@ -101,7 +124,7 @@ func (c *chains) spent(e entry, l *batch) bool {
 	if n := c.lookup(e); n != nil && len(n.next) > 0 {
 		return true
 	}
-	return len(e.b.sends) > 0 && !e.b.openAt(l.first.Time)
+	return len(e.b.sends) > 0 && !c.openAt(e, l.first.Time)
 }
 
 // sameRound reports whether a first copy was already paired with a record of the batch.

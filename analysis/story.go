@@ -30,6 +30,9 @@ func (b *batch) events(number int, f fate) []Event {
 		}
 		all = append(all, request, answer)
 		all = append(all, b.relayEvents(s, number)...)
+		if e, unheard := b.unheardEvent(s, number); unheard {
+			all = append(all, e)
+		}
 	}
 	all = slices.DeleteFunc(all, func(e Event) bool { return e.At.IsZero() })
 	for _, v := range b.views {
@@ -93,6 +96,20 @@ func (b *batch) sendEvents(s *send, number int) (request, answer Event) {
 	return request, answer
 }
 
+// unheardEvent returns the end of a connection whose client was not seen to acknowledge an OK: it sends again although a broker had answered.
+func (b *batch) unheardEvent(s *send, number int) (Event, bool) {
+	at, lost := s.link.lost()
+	if a := s.answer; !lost || a == nil || a.ErrorCode != 0 || at.Time < a.At.Time {
+		return Event{}, false
+	}
+	if _, heard := s.seenOK(); heard {
+		return Event{}, false
+	}
+	e := b.event(EventConnectionLost, positionOf(s.link, at), number)
+	e.Unheard = true
+	return e, true
+}
+
 // alike reports whether two events tell the same, but for when.
 func alike(a, b Event) bool {
 	return a.Kind == b.Kind && a.At.Server == b.At.Server && a.HasError == b.HasError && a.ErrorCode == b.ErrorCode &&
@@ -119,25 +136,26 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 		}
 	}
 	if b := f.Bump; b != nil {
-		told := all
 		for _, e := range j.bumpEvents(g, b) {
-			// What forced the bump may be the answer to a copy itself.
-			if !slices.ContainsFunc(told, func(o Event) bool { return o.Copy > 0 && sameMoment(e, o) }) {
+			if !slices.ContainsFunc(all, e.toldBy) {
 				all = append(all, e)
 			}
 		}
 	}
 	all = append(all, g.commits()...)
 	sortEvents(all)
-	return slices.CompactFunc(all, func(a, b Event) bool {
-		// One connection's end is the end of all that was open on it.
-		return sameMoment(a, b) && (a.CRC == b.CRC || a.Kind == EventConnectionLost) && a.Copy == b.Copy && a.Offset == b.Offset
-	})
+	return slices.CompactFunc(all, sameEvent)
 }
 
-// sameMoment reports whether two events are of one kind, in one frame, about one partition.
-func sameMoment(a, b Event) bool {
-	return a.Kind == b.Kind && a.At == b.At && a.Topic == b.Topic && a.Partition == b.Partition
+// sameEvent reports whether two events are one thing that was seen. A connection is lost once, whatever batches were waiting on it.
+func sameEvent(a, b Event) bool {
+	return a.Kind == b.Kind && a.At == b.At && a.Topic == b.Topic && a.Partition == b.Partition && a.Copy == b.Copy && a.Offset == b.Offset &&
+		(a.CRC == b.CRC || a.Kind == EventConnectionLost)
+}
+
+// toldBy reports whether another event says what this one says, and more: the trigger of a bump may be the answer to a copy.
+func (e Event) toldBy(other Event) bool {
+	return other.Kind == e.Kind && other.At == e.At && other.Topic == e.Topic && other.Partition == e.Partition && other.Copy > 0
 }
 
 // commits tells of the markers without which the copies in transactions would not count.

@@ -46,9 +46,12 @@ type series struct {
 	next     int
 }
 
+// of reports whether the series is of b's producer epoch.
+func (r *series) of(b *batch) bool { return r.producer == b.id.producer && r.epoch == b.id.epoch }
+
 func (same *candidates) add(e entry) {
 	for _, r := range same.all {
-		if r.producer == e.b.id.producer && r.epoch == e.b.id.epoch {
+		if r.of(e.b) {
 			r.entries = append(r.entries, e)
 			return
 		}

@@ -19,6 +19,7 @@ type duplicate struct {
 type copyOf struct {
 	entry
 	fate fate
+	cuts []entry // all batches that carried the record under this identity, where there are several
 }
 
 // offset returns where the copy of the record stands.
@@ -96,9 +97,10 @@ func (d *duplicate) byHeaderOnly() bool {
 // best returns the copy of a logical record by the best fate of the batches that carried it; false if none can stand.
 func (c *chains) best(n *node) (copyOf, bool) {
 	var best copyOf
-	found := false
+	found, known := false, gone
 	for _, e := range n.entries {
 		f := e.b.fate()
+		shown := f.grade
 		if f.grade == gone || c.abortedIn(e.b, f) {
 			continue
 		}
@@ -108,9 +110,12 @@ func (c *chains) best(n *node) (copyOf, bool) {
 			}
 			f.grade = unknown
 		}
-		if !found || f.grade > best.fate.grade {
-			best, found = copyOf{e, f}, true
+		if !found || shown > known {
+			best, found, known = copyOf{entry: e, fate: f}, true, shown
 		}
+	}
+	if len(n.entries) > 1 {
+		best.cuts = n.entries
 	}
 	return best, found
 }
@@ -209,7 +214,7 @@ func (c *chains) judgeDouble(d doubled) []duplicate {
 		if !ok && len(d.b.records) > 0 || d.again != d.b && (!ok2 || a.Content != b.Content) {
 			continue
 		}
-		one := duplicate{cause: BrokerDedupFailure, verdict: Confirmed, copies: []copyOf{{first, d.first.fate}, {again, d.second.fate}}}
+		one := duplicate{cause: BrokerDedupFailure, verdict: Confirmed, copies: []copyOf{{entry: first, fate: d.first.fate}, {entry: again, fate: d.second.fate}}}
 		one.addDoubts()
 		all = append(all, one)
 	}

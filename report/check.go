@@ -186,7 +186,7 @@ func (v *view) gist(f *analysis.Finding) []string {
 	} else {
 		out = append(out, "Cause: "+causeText(f)+".")
 	}
-	return nonempty(append(out, followText[f.Cause]))
+	return nonempty(append(out, follows(f)))
 }
 
 // astray reports whether a copy of f stands in another partition than f itself.

@@ -77,7 +77,7 @@ func (v *view) explanation(f *analysis.Finding) []string {
 	if b := v.bumpSentence(f.Bump); b != "" {
 		out = append(out, b)
 	}
-	out = append(out, followText[f.Cause], v.sure(f), ruledOut(f))
+	out = append(out, follows(f), v.sure(f), ruledOut(f))
 	for _, doubt := range doubts(f) {
 		out = append(out, fmt.Sprintf("%s (%s).", explain(doubt).Title, doubt))
 	}
@@ -158,8 +158,26 @@ var followText = map[analysis.Cause]string{
 	analysis.UnknownCause:       "The records stand at more than one offset; the capture does not show the sends that would tell why.",
 }
 
+// follows says what follows from the steps.
+func follows(f *analysis.Finding) string {
+	if f.Cause == analysis.ApplicationResend && !numbered(f) {
+		return "Without a producer id on both, the broker had nothing to tell the records from new ones by. The application wrote them again, or its client did, if it makes records anew for a retry."
+	}
+	return followText[f.Cause]
+}
+
+// numbered reports whether all copies carry sequences.
+func numbered(f *analysis.Finding) bool {
+	return !slices.ContainsFunc(f.Copies, func(c analysis.Copy) bool {
+		return slices.ContainsFunc(c.Batches, func(b analysis.CopyBatch) bool { return b.ProducerID < 0 })
+	})
+}
+
 // ruledOut names the innocent explanation that was ruled out.
 func ruledOut(f *analysis.Finding) string {
+	if f.Cause == analysis.ApplicationResend && !numbered(f) {
+		return "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and records that are equal by nature (the content occurs nowhere else in the partition)."
+	}
 	if slices.Contains(f.Doubts, analysis.DoubtFirstCopyAcknowledged) {
 		return "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and records that are equal by nature (the whole batch came again with its timestamps, and the content occurs nowhere else in the partition)."
 	}
@@ -176,7 +194,7 @@ func madeAnew(f *analysis.Finding) string {
 	switch {
 	case first.ProducerID != later.ProducerID:
 		return "another producer sent them"
-	case later.ProducerID >= 0 && first.ProducerEpoch == later.ProducerEpoch:
+	case first.ProducerEpoch == later.ProducerEpoch:
 		return "the sequences are fresh"
 	}
 	return "the timestamps are new"

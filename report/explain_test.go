@@ -7,28 +7,33 @@ import (
 	"github.com/kdupscan/kdupscan/analysis"
 )
 
-// What rules out a retry by the client is only said where it is so.
-func TestRuledOutOfResends(t *testing.T) {
+// What tells a resend from a retry is only said where it is so; of batches without a producer id nothing can be said by their sequences.
+func TestResendsAreExplainedByWhatTheyCarry(t *testing.T) {
 	type id struct {
 		producer int64
 		epoch    int16
 	}
+	const application, anyone = "The application produced", "Without a producer id on both"
 	for _, tc := range []struct {
-		first, later id
-		want         string
+		first, later     id
+		follows, ruledBy string
 	}{
-		{id{7, 0}, id{7, 0}, "the sequences are fresh"},
-		{id{7, 0}, id{7, 1}, "the timestamps are new"},
-		{id{-1, -1}, id{-1, -1}, "the timestamps are new"},
-		{id{7, 0}, id{9, 0}, "another producer sent them"},
-		{id{7, 0}, id{-1, -1}, "another producer sent them"},
+		{id{7, 0}, id{7, 0}, application, "a retry by the client (the sequences are fresh)"},
+		{id{7, 0}, id{7, 1}, application, "a retry by the client (the timestamps are new)"},
+		{id{7, 0}, id{9, 0}, application, "a retry by the client (another producer sent them)"},
+		{id{-1, -1}, id{-1, -1}, anyone, "a TCP retransmission"},
+		{id{-1, -1}, id{7, 0}, anyone, "a TCP retransmission"},
+		{id{7, 0}, id{-1, -1}, anyone, "a TCP retransmission"},
 	} {
 		f := analysis.Finding{Cause: analysis.ApplicationResend}
 		for _, of := range []id{tc.first, tc.later} {
 			f.Copies = append(f.Copies, analysis.Copy{Batches: []analysis.CopyBatch{{ProducerID: of.producer, ProducerEpoch: of.epoch}}})
 		}
-		if have := ruledOut(&f); !strings.HasPrefix(have, "Ruled out: a retry by the client ("+tc.want+"), and") {
-			t.Errorf("%v and %v: %s", tc.first, tc.later, have)
+		if said := follows(&f); !strings.HasPrefix(said, tc.follows) {
+			t.Errorf("%v and %v: %s", tc.first, tc.later, said)
+		}
+		if said := ruledOut(&f); !strings.HasPrefix(said, "Ruled out: "+tc.ruledBy) {
+			t.Errorf("%v and %v: %s", tc.first, tc.later, said)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (v *view) writeConclusion(b *bytes.Buffer, f *analysis.Finding) {
 	if f.Bump != nil {
 		writeIndented(b, v.Width, v.bumpSentence(f.Bump))
 	}
-	writeIndented(b, v.Width, followText[f.Cause])
+	writeIndented(b, v.Width, follows(f))
 	writeIndented(b, v.Width, ruledOut(f))
 	for _, doubt := range doubts(f) {
 		v.painted(b, yellow, func(b *bytes.Buffer) {

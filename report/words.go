@@ -91,7 +91,11 @@ func eventText(f *analysis.Finding, e *analysis.Event) string {
 	case analysis.EventEpochBump:
 		return fmt.Sprintf("producer %d uses epoch %d for the first time%s: no broker can recognise what it sent before", e.ProducerID, e.ProducerEpoch, elsewhere(f, e))
 	case analysis.EventConnectionLost:
-		return fmt.Sprintf("the connection %s ends", connection(e.At))
+		s := fmt.Sprintf("the connection %s ends", connection(e.At))
+		if e.Unheard {
+			s += ", the answer unacknowledged as far as seen"
+		}
+		return s
 	case analysis.EventNoAnswer:
 		return fmt.Sprintf("Produce%s%s gets no answer", correlation(e), elsewhere(f, e))
 	case analysis.EventTransactionEnd:
@@ -278,7 +282,7 @@ func after(f *analysis.Finding) string {
 		switch {
 		case e.Kind == analysis.EventProduceResponse && e.ErrorCode != 0:
 			return " after " + errorText(e.ErrorCode)
-		case e.Kind == analysis.EventConnectionLost:
+		case e.Kind == analysis.EventConnectionLost && e.Copy != len(f.Copies):
 			return " after a lost connection"
 		case e.Kind == analysis.EventNoAnswer:
 			return " after an answer that did not come"

@@ -91,7 +91,8 @@ func (c Case) Pcap() []byte { return pcaptest.PCAP{}.Encode(c.Packets()...) }
 func Scenarios() []Case {
 	var all []Case
 	for _, group := range [][]Case{bumpCases, retryCases, resendCases, readerCases, reportCases, clientCases, quietCases, networkCases, lookalikeCases,
-		triggerCases, transactionCases, processCases, proxyCases, clusterCases, sequenceCases, logCases, truncatedCases, brokerCases, markerCases} {
+		triggerCases, transactionCases, processCases, proxyCases, clusterCases, sequenceCases, logCases, truncatedCases, libraryCases,
+		recutCases, brokerCases, markerCases} {
 		all = append(all, group...)
 	}
 	return all

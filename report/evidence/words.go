@@ -72,6 +72,9 @@ func eventWords(e *analysis.Event, names namer) string {
 	case analysis.EventEpochBump:
 		return fmt.Sprintf("first batch of producer %d under epoch %d", e.ProducerID, e.ProducerEpoch)
 	case analysis.EventConnectionLost:
+		if e.Unheard {
+			return "the connection ends, the answer unacknowledged as far as seen"
+		}
 		return "the connection ends before the answer"
 	case analysis.EventNoAnswer:
 		return "never answered"
