@@ -199,7 +199,8 @@ func (p *partition) leaderEpochBy(t pcap.Timestamp) int32 {
 }
 
 // isRetryAnswer reports whether an OK answers a retry that the leader recognised (VERDICTS R4): the offset is one that an
-// earlier send of the batch has already, or a log append time is set on a topic that has create times.
+// earlier send of the batch has already, or a log append time is set on a topic that has create times. Where only one of two
+// sends is answered with such a time, that one was recognised, even if it was sent first: it was held up on its way.
 func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
 	if a.ErrorCode != 0 || !b.idempotent() {
 		return false
@@ -208,7 +209,11 @@ func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
 		if earlier == s {
 			break
 		}
-		if r := earlier.reply(); r != nil && r.BaseOffset == a.BaseOffset && (r.ErrorCode == 0 || a.LogAppendTime >= 0) {
+		r := earlier.reply()
+		if r == nil || r.BaseOffset != a.BaseOffset {
+			continue
+		}
+		if a.LogAppendTime >= 0 || r.ErrorCode == 0 && r.LogAppendTime < 0 {
 			return true // after an error, -1 says that the batch was truncated and stored there anew
 		}
 	}

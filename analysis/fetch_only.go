@@ -108,7 +108,7 @@ func (c *chains) fetchedCause(first, later entry) Cause {
 	}
 	switch {
 	case f.idempotent() && l.idempotent() && f.id.producer == l.id.producer:
-		if f.id.epoch < l.id.epoch && !c.endedByEpoch(f) {
+		if f.id.epoch < l.id.epoch && !c.endedByEpoch(f, l) {
 			return EpochBump
 		}
 		return "" // fresh sequences in one epoch, or the next transaction

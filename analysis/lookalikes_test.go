@@ -190,6 +190,11 @@ func TestCounts(t *testing.T) {
 			counts:  `appended 1, deduplicated 1`,
 		},
 		{
+			name:    "deduplicated: the one that was sent first, and held up until the other had been appended",
+			history: `p1 > t/0 7/0/5:a; @3000 p2 > t/0 7/0/5:a; p2 < =10; p1 < =10~`,
+			counts:  `appended 1, deduplicated 1`,
+		},
+		{
 			name:    "rejected: answers with an error and no offset; one with an offset is none",
 			history: `p1 > t/0 -:a; p1 < 3; p1 > t/0 -:a; p1 < 7=10`,
 			counts:  `rejected 1`,

@@ -28,7 +28,7 @@ type producer struct {
 	grants        []*kafka.ProducerGranted
 	endings       []*kafka.TransactionEnding
 	markers       []marker
-	knownMarkers  map[marker]bool
+	knownMarkers  map[control]bool
 	markersLost   bool // some were dropped
 	transactional *string
 	links         []*link // that sent with this id
@@ -39,8 +39,14 @@ type producer struct {
 	rival         *producer      // the same id in another cluster
 }
 
-// marker is a transaction marker that stands in a log.
+// marker is a transaction marker that stands in a log, and where it was first seen.
 type marker struct {
+	control
+	seen kafka.Seen
+}
+
+// control is what a marker says.
+type control struct {
 	epoch     int16
 	commit    bool
 	topic     kafka.Topic
@@ -203,21 +209,21 @@ func (p *producers) sighted(o *kafka.BatchFetched) {
 		return
 	}
 	pr := p.at(o.Link.Server, b.ProducerID)
-	m := marker{b.ProducerEpoch, b.Marker == kafka.CommitMarker, o.Topic, o.Partition, b.BaseOffset}
-	if n := len(pr.markers); n > 0 && pr.markers[n-1] == m || pr.knownMarkers[m] {
+	m := control{b.ProducerEpoch, b.Marker == kafka.CommitMarker, o.Topic, o.Partition, b.BaseOffset}
+	if n := len(pr.markers); n > 0 && pr.markers[n-1].control == m || pr.knownMarkers[m] {
 		return
 	}
 	if len(pr.markers) == maxEnds {
 		clear(pr.knownMarkers)
 		pr.markers, pr.markersLost = newest(pr.markers, maxEnds/2), true
 		for _, kept := range pr.markers {
-			pr.knownMarkers[kept] = true
+			pr.knownMarkers[kept.control] = true
 		}
 	}
 	if pr.knownMarkers == nil {
-		pr.knownMarkers = map[marker]bool{}
+		pr.knownMarkers = map[control]bool{}
 	}
-	pr.markers = append(pr.markers, m)
+	pr.markers = append(pr.markers, marker{m, o.Seen})
 	pr.knownMarkers[m] = true
 	pr.used = max(pr.used, o.At.Time)
 }

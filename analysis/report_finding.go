@@ -144,7 +144,7 @@ func (p *partition) leaderEpochAt(b *batch) int32 {
 // first ones, where those are its own.
 func (j *judgement) inferred(g *group) Inferred {
 	b := g.later()
-	i := Inferred{Idempotent: b.idempotent(), Codec: b.info.Codec()}
+	i := Inferred{Idempotent: b.idempotent(), TransactionalID: b.info.Transactional(), Codec: b.info.Codec()}
 	for _, s := range b.sends {
 		i.Acks, i.AcksKnown = s.sent.Acks, true
 		i.TransactionalID = i.TransactionalID || s.sent.TransactionalID != nil

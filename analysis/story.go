@@ -142,19 +142,43 @@ func (j *judgement) timeline(g *group, f *Finding) []Event {
 			}
 		}
 	}
+	all = append(all, g.commits()...)
 	sortEvents(all)
 	return slices.CompactFunc(all, sameEvent)
 }
 
 // sameEvent reports whether two events are one thing that was seen. A connection is lost once, whatever batches were waiting on it.
 func sameEvent(a, b Event) bool {
-	return a.Kind == b.Kind && a.At == b.At && a.Topic == b.Topic && a.Partition == b.Partition && a.Copy == b.Copy &&
+	return a.Kind == b.Kind && a.At == b.At && a.Topic == b.Topic && a.Partition == b.Partition && a.Copy == b.Copy && a.Offset == b.Offset &&
 		(a.CRC == b.CRC || a.Kind == EventConnectionLost)
 }
 
 // toldBy reports whether another event says what this one says, and more: the trigger of a bump may be the answer to a copy.
 func (e Event) toldBy(other Event) bool {
 	return other.Kind == e.Kind && other.At == e.At && other.Topic == e.Topic && other.Partition == e.Partition && other.Copy > 0
+}
+
+// commits tells of the markers without which the copies in transactions would not count.
+func (g *group) commits() []Event {
+	var all []Event
+	for _, d := range g.records {
+		for _, one := range d.copies {
+			b, c := one.b, one.b.p.chains
+			if !b.info.Transactional() || c == nil {
+				continue
+			}
+			m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), one.fate.offset)
+			if !found || !m.commit || slices.ContainsFunc(all, func(e Event) bool { return e.Offset == m.offset }) {
+				continue
+			}
+			all = append(all, Event{
+				Kind: EventTransactionEnd, At: position(&m.seen), Offset: m.offset, Topic: b.p.topic, Partition: b.p.number,
+				ProducerID: b.id.producer, ProducerEpoch: m.epoch, Acks: -1, LeaderID: -1, LeaderEpoch: -1, PreviousEpoch: -1, ReplicaID: -2,
+			})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.Offset, b.Offset) })
+	return all
 }
 
 // misfitEvent tells where the sequences of a partition stood: of the one to which a batch was sent by mistake, or of its own.

@@ -42,7 +42,7 @@ func (c *chains) abortedIn(b *batch, f fate) bool {
 func (c *chains) outcome(b *batch, f fate) outcome {
 	pr := c.producers.get(b.p.cluster, b.id.producer)
 	late := b.id.base == 0 && pr.cameBehindItsAbort(b.id.epoch, c.markersOf(pr), f.offset, b.first.Time)
-	shown, whole := c.markerBehind(pr, b, f.offset)
+	shown, whole := c.markerBehind(pr, b, f)
 	if shown == committed && whole && f.source == OffsetFromFetch {
 		return committed // the log decides, whatever the client asked for: an EndTxn that comes late may end the next transaction, too
 	}
@@ -51,29 +51,37 @@ func (c *chains) outcome(b *batch, f fate) outcome {
 
 // markerBehind returns what the first marker behind a batch says. A commit has the epoch of the batch or, with transactions of version 2, the
 // one after it; any other is that of a later transaction, and so may be one with offsets before it that nobody was seen to read.
-// whole says that of a commit it is known what stands at every offset from the batch to it.
-func (c *chains) markerBehind(pr *producer, b *batch, offset int64) (shown outcome, whole bool) {
+// whole says that of a commit it is known what stands at every offset from the batch to it. Then it is the batch's, whatever its
+// epoch: a transaction that was prepared (KIP-939) outlives its producer's epochs.
+func (c *chains) markerBehind(pr *producer, b *batch, f fate) (shown outcome, whole bool) {
 	markers := c.markersOf(pr)
-	first, found := firstBehind(markers, offset)
+	first, found := firstBehind(markers, f.offset)
 	switch {
 	case !found:
 		return outcomeUnknown, false
 	case !first.commit:
 		return aborted, false
-	case first.epoch != b.id.epoch && first.epoch != b.id.epoch+1 || pr.markersLost && markers[0].offset > offset:
+	case pr.markersLost && markers[0].offset > f.offset:
 		return outcomeUnknown, false
 	}
-	hidden := c.p.holes(c.p.known().holes, offset+int64(b.count()), first.offset)
-	if slices.ContainsFunc(hidden, func(h hole) bool { return !c.p.readOver(h) }) {
+	hidden := c.p.holes(c.p.known().holes, f.offset+int64(b.count()), first.offset)
+	whole = len(hidden) == 0
+	next := first.epoch == b.id.epoch || first.epoch == b.id.epoch+1
+	if !next && (!whole || f.source != OffsetFromFetch) || slices.ContainsFunc(hidden, func(h hole) bool { return !c.p.readOver(h) }) {
 		return outcomeUnknown, false
 	}
-	return committed, len(hidden) == 0
+	return committed, whole
 }
 
-// endedByEpoch reports whether the end of a batch's transaction raised the epoch, as transactions of version 2 do: its marker has the next one.
-func (c *chains) endedByEpoch(b *batch) bool {
-	m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), b.fate().offset)
-	return b.info.Transactional() && found && m.epoch > b.id.epoch
+// endedByEpoch reports whether a transaction's end stands between a batch and a later one and raised the epoch, as transactions of version 2
+// do: its marker has the next one. Where none is seen between the two, it may be at an offset that nobody was seen to read.
+func (c *chains) endedByEpoch(b, later *batch) bool {
+	from, to := b.fate().offset, later.fate().offset
+	m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), from)
+	if !b.info.Transactional() || !found || m.epoch <= b.id.epoch {
+		return false
+	}
+	return m.offset < to || len(c.p.holes(c.p.known().holes, from+int64(b.count()), to)) > 0
 }
 
 // markersOf returns the markers of a producer that stand in the partition, by offset.

@@ -99,7 +99,7 @@ func eventText(f *analysis.Finding, e *analysis.Event) string {
 	case analysis.EventNoAnswer:
 		return fmt.Sprintf("Produce%s%s gets no answer", correlation(e), elsewhere(f, e))
 	case analysis.EventTransactionEnd:
-		return fmt.Sprintf("the transaction of producer %d ends", e.ProducerID)
+		return fmt.Sprintf("the commit of producer %d, epoch %d, stands at offset %d", e.ProducerID, e.ProducerEpoch, e.Offset)
 	}
 	return string(e.Kind)
 }

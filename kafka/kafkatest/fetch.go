@@ -69,6 +69,9 @@ type Data struct {
 	OpenFrom int64
 	// Leader and LeaderEpoch name another leader after an error (v12+), where Leader is not 0.
 	Leader, LeaderEpoch int32
+	// DivergingEpoch and DivergingEnd, where the latter is not 0, say where that leader epoch ends in the leader's log (v12+, KIP-595).
+	DivergingEpoch int32
+	DivergingEnd   int64
 }
 
 // Aborted names an aborted transaction by its producer and the offset of its first record.
@@ -128,6 +131,9 @@ func (f *FetchedFrom) partition(from From, d Data) kmsg.FetchResponseTopicPartit
 	}
 	if d.Leader != 0 {
 		partition.CurrentLeader.LeaderID, partition.CurrentLeader.LeaderEpoch = d.Leader, d.LeaderEpoch
+	}
+	if d.DivergingEnd != 0 {
+		partition.DivergingEpoch.Epoch, partition.DivergingEpoch.EndOffset = d.DivergingEpoch, d.DivergingEnd
 	}
 	partition.RecordBatches = []byte{}
 	for _, b := range d.Batches {

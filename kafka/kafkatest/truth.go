@@ -92,7 +92,7 @@ func Scenarios() []Case {
 	var all []Case
 	for _, group := range [][]Case{bumpCases, retryCases, resendCases, readerCases, reportCases, clientCases, quietCases, networkCases, lookalikeCases,
 		triggerCases, transactionCases, processCases, proxyCases, clusterCases, sequenceCases, logCases, truncatedCases, libraryCases,
-		recutCases} {
+		recutCases, brokerCases, markerCases} {
 		all = append(all, group...)
 	}
 	return all

@@ -79,7 +79,7 @@ func eventWords(e *analysis.Event, names namer) string {
 	case analysis.EventNoAnswer:
 		return "never answered"
 	case analysis.EventTransactionEnd:
-		return fmt.Sprintf("end of a transaction of producer %d", e.ProducerID)
+		return fmt.Sprintf("commit of producer %d, epoch %d, at offset %d of %s", e.ProducerID, e.ProducerEpoch, e.Offset, where)
 	}
 	return "part of the story"
 }
