@@ -154,50 +154,26 @@ var followText = map[analysis.Cause]string{
 	analysis.BlindRetry:         "A batch without a producer id carries nothing that a broker could recognise a retry by, so each send that is appended is stored.",
 	analysis.BrokerDedupFailure: "Both copies carry the same producer id, epoch and sequence. A leader that holds the producer's last five batches recognises an exact retry and refuses one with other borders; this leader stored it again.",
 	analysis.MisroutedBatch:     "The CRC of a batch covers neither topic nor partition, so a broker stores a batch wherever the request puts it.",
-	analysis.ApplicationResend:  "The application produced the records again: for the broker they are new records, and idempotence does not prevent that.",
 	analysis.UnknownCause:       "The records stand at more than one offset; the capture does not show the sends that would tell why.",
 }
 
 // follows says what follows from the steps.
 func follows(f *analysis.Finding) string {
-	if f.Cause == analysis.ApplicationResend && !numbered(f) {
-		return "Without a producer id on both, the broker had nothing to tell the records from new ones by. The application wrote them again, or its client did, if it makes records anew for a retry."
+	if f.Cause == analysis.ApplicationResend {
+		return resendFollows(f)
 	}
 	return followText[f.Cause]
 }
 
-// numbered reports whether all copies carry sequences.
-func numbered(f *analysis.Finding) bool {
-	return !slices.ContainsFunc(f.Copies, func(c analysis.Copy) bool {
-		return slices.ContainsFunc(c.Batches, func(b analysis.CopyBatch) bool { return b.ProducerID < 0 })
-	})
-}
-
 // ruledOut names the innocent explanation that was ruled out.
 func ruledOut(f *analysis.Finding) string {
-	if f.Cause == analysis.ApplicationResend && !numbered(f) {
-		return "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and records that are equal by nature (the content occurs nowhere else in the partition)."
-	}
 	if slices.Contains(f.Doubts, analysis.DoubtFirstCopyAcknowledged) {
 		return "Ruled out: a TCP retransmission or a packet captured twice (the sends are requests of their own), and records that are equal by nature (the whole batch came again with its timestamps, and the content occurs nowhere else in the partition)."
 	}
-	if f.Cause == analysis.ApplicationResend && len(f.Copies) > 1 {
-		return fmt.Sprintf("Ruled out: a retry by the client (%s), and records that are equal by nature (the content occurs nowhere else in the partition).", madeAnew(f))
+	if f.Cause == analysis.ApplicationResend {
+		return resendRuledOut(f)
 	}
 	return ruledOutText[f.Cause]
-}
-
-// madeAnew says what shows that an application, and not its client, made the later records: a retry keeps the producer and the records'
-// timestamps, and within an epoch the sequences.
-func madeAnew(f *analysis.Finding) string {
-	first, later := f.Copies[0].Batches[0], f.Copies[1].Batches[0]
-	switch {
-	case first.ProducerID != later.ProducerID:
-		return "another producer sent them"
-	case first.ProducerEpoch == later.ProducerEpoch:
-		return "the sequences are fresh"
-	}
-	return "the timestamps are new"
 }
 
 // ruledOutText names the innocent explanation that was ruled out, by cause.

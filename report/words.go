@@ -152,11 +152,12 @@ func identity(producer int64, epoch int16, first, last int32, sum uint32) string
 
 // Error codes that say something of what the leader did with a batch.
 const (
-	errUnknown        = -1 // UNKNOWN_SERVER_ERROR
-	errTimedOut       = 7  // REQUEST_TIMED_OUT
-	errTooFewReplicas = 20 // NOT_ENOUGH_REPLICAS_AFTER_APPEND
-	errDuplicate      = 46 // DUPLICATE_SEQUENCE_NUMBER
-	errStorage        = 56 // KAFKA_STORAGE_ERROR
+	errUnknown         = -1 // UNKNOWN_SERVER_ERROR
+	errTimedOut        = 7  // REQUEST_TIMED_OUT
+	errTooFewReplicas  = 20 // NOT_ENOUGH_REPLICAS_AFTER_APPEND
+	errDuplicate       = 46 // DUPLICATE_SEQUENCE_NUMBER
+	errStorage         = 56 // KAFKA_STORAGE_ERROR
+	errUnknownProducer = 59 // UNKNOWN_PRODUCER_ID
 )
 
 // answerText words what an answer says of the batch. A broker answers 6, 7 and 20 with an offset when the wait for the
@@ -263,7 +264,7 @@ func causeText(f *analysis.Finding) string {
 		home, stray := f.Copies[(f.Stray+1)%2], f.Copies[f.Stray%2]
 		return fmt.Sprintf("a batch of %s was sent to %s", place(home.Topic, home.Partition), place(stray.Topic, stray.Partition))
 	case f.Cause == analysis.ApplicationResend:
-		return "the application sent the records again" + after(f)
+		return resendText(f)
 	case f.Cause == analysis.UnknownCause:
 		return "nothing shows why"
 	}

@@ -37,3 +37,24 @@ func TestResendsAreExplainedByWhatTheyCarry(t *testing.T) {
 		}
 	}
 }
+
+// Before KIP-360 a client whose producer id the broker had forgotten counted its sequences anew within the epoch.
+func TestResendByAClientThatCountsAnew(t *testing.T) {
+	finding := func(first, later int32, code int16) *analysis.Finding {
+		return &analysis.Finding{
+			Cause: analysis.ApplicationResend,
+			Copies: []analysis.Copy{
+				{Batches: []analysis.CopyBatch{{ProducerID: 5, BaseSequence: first}}}, {Batches: []analysis.CopyBatch{{ProducerID: 5, BaseSequence: later}}},
+			},
+			Timeline: []analysis.Event{{Kind: analysis.EventProduceResponse, Copy: 1, HasError: true, ErrorCode: code}},
+		}
+	}
+	if f := finding(2, 0, 59); !strings.HasPrefix(causeText(f), "the client sent") || strings.Contains(ruledOut(f), "retry by the client") {
+		t.Errorf("%s; %s", causeText(f), ruledOut(f))
+	}
+	for _, f := range []*analysis.Finding{finding(2, 3, 59), finding(2, 0, 45)} {
+		if !strings.HasPrefix(causeText(f), "the application sent") {
+			t.Error(causeText(f))
+		}
+	}
+}
