@@ -44,5 +44,12 @@ func TestHolesThatGapsMayHaveMade(t *testing.T) {
 			history: `p1 > t/0 -:x; p1 < =60; p1 gap client; p1 > t/0 -:a; p1 < 6; p1' > t/0 -:a; p1' < =61; p1' > t/0 -:b; p1' < =63`,
 			counts:  `appended 3, rejected 1`,
 		},
+		{
+			name: "a later answer on its connection shows that one was not captured",
+			history: `p1 > t/0 -:x; p1 < =9; p1 > t/0 -:a; p1 > t/0 -:b; p1 > t/0 -:c; @60000 p1 rst
+				p1' > t/0 -:a; p1' < ?; p1' > t/0 -:b; p1' < =13; p1' > t/0 -:c; p1' < =14`,
+			want: `possible blind-retry t/0 ?>13
+				possible blind-retry t/0 ?>14`, counts: `appended 3, unacknowledged 1`,
+		},
 	})
 }

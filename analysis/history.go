@@ -69,7 +69,7 @@ type send struct {
 	cost    int64                // of the history it is
 	answer  *kafka.BatchAnswered // nil: none seen
 	acked   pcap.Ref             // the client's TCP has the answer; zero: not seen
-	unread  bool                 // answered, but the answer could not be read
+	unread  bool                 // answered, but the answer was not captured or could not be read
 	replied bool                 // an answer to the request was seen
 	legs    []*send              // the same exchange seen on other connections (NAT, proxy)
 }

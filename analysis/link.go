@@ -143,10 +143,16 @@ func (l *link) waiting(r *kafka.Request) []*send {
 	return l.open[from:to]
 }
 
-// replied takes note of an answer to a request.
+// replied takes note of an answer to a request. A broker answers the requests of a connection in turn: those before it were answered too.
 func (l *link) replied(waiting []*send) {
 	if len(waiting) == 0 || waiting[0].replied {
 		return
+	}
+	for _, s := range l.open {
+		if s == waiting[0] {
+			break
+		}
+		s.unread = s.unread || !s.replied
 	}
 	for _, s := range waiting {
 		s.replied = true
