@@ -44,6 +44,21 @@ func TestPlacesThatGapsMayUndo(t *testing.T) {
 			want: `probable epoch-bump t/0 105>106 7/0>7/1 by nothing`, counts: `appended 1, epoch_bumps 1`,
 		},
 		{
+			name:    "the next leader had a batch before that it left no other room, and no packet shows its answer",
+			history: `p1 > t/0 7/0/0:a; p1 < 6=10; q2 > t/0 9/0/0:x; p2 > t/0 7/1/0:a; p2 < =11`,
+			want:    `possible epoch-bump t/0 ?>11 7/0>7/1 by nothing`, counts: `appended 1, unacknowledged 1, epoch_bumps 1`,
+		},
+		{
+			name:    "twin: there is room behind it",
+			history: `p1 > t/0 7/0/0:a; p1 < 6=10; q2 > t/0 9/0/0:x; p2 > t/0 7/1/0:a; p2 < =12`,
+			want:    `probable epoch-bump t/0 10>12 7/0>7/1 by nothing`, counts: `appended 1, unacknowledged 1, epoch_bumps 1`,
+		},
+		{
+			name:    "twin: its connection was lost",
+			history: `p1 > t/0 7/0/0:a; p1 < 6=10; q2 > t/0 9/0/0:x; q2 rst; p2 > t/0 7/1/0:a; p2 < =11`,
+			want:    `probable epoch-bump t/0 10>11 7/0>7/1 by nothing`, counts: `appended 1, unacknowledged 1, epoch_bumps 1`,
+		},
+		{
 			name:    "recognised as a retry of what is hidden, which may have been another record",
 			history: `p1 gap client; p1 > t/0 7/0/0:b; p1 < =10~ unacked; p1 rst; p1' > t/0 7/0/1:b; p1' < =11`,
 			want:    `possible application-resend t/0 ?>11`, counts: `appended 1, deduplicated 1`,

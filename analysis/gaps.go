@@ -258,12 +258,13 @@ func (p *partition) unresolved() []*batch {
 	return p.open
 }
 
-// answersHidden returns those of them of which the capture may hide an answer.
+// answersHidden returns those of them of which the capture may hide an answer: in a gap, or at the end of a connection that was not lost, where
+// no later packet shows one.
 func (p *partition) answersHidden() []*batch {
 	if !p.unheardKnown {
 		p.unheardKnown = true
 		for _, b := range p.unresolved() {
-			if b.answerMayBeHidden() {
+			if b.answerMayBeHidden() || slices.ContainsFunc(b.sends, (*send).awaitsAnswer) {
 				p.unheard = append(p.unheard, b)
 			}
 		}
