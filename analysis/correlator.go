@@ -157,8 +157,11 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 
 func (c *Correlator) answered(l *link, o *kafka.BatchAnswered) {
 	waiting := l.waiting(o.Request)
-	if len(waiting) == 0 {
-		return // whose batch it answers is unknown
+	if len(waiting) == 0 { // whose batch it answers is unknown
+		if o.Request == nil {
+			c.history(o.Link, o.Topic, o.Partition, o.At).answeredUnasked(o)
+		}
+		return
 	}
 	if o.BaseOffset > maxOffset {
 		absurd := *o

@@ -44,6 +44,21 @@ func TestPlacesThatGapsMayUndo(t *testing.T) {
 			want: `probable epoch-bump t/0 105>106 7/0>7/1 by nothing`, counts: `appended 1, epoch_bumps 1`,
 		},
 		{
+			name:    "the next leader gave its place to a request that is hidden, though there is room behind it",
+			history: `p1 > t/0 7/0/0:a; p1 < 6=10; q2 gap client; q2 stray t/0 =10; p2 > t/0 7/1/0:a; p2 < =12`,
+			want:    `possible epoch-bump t/0 ?>12 7/0>7/1 by nothing`, counts: `appended 1, epoch_bumps 1`,
+		},
+		{
+			name:    "twin: it gave the place behind it",
+			history: `p1 > t/0 7/0/0:a; p1 < 6=10; q2 gap client; q2 stray t/0 =11; p2 > t/0 7/1/0:a; p2 < =12`,
+			want:    `probable epoch-bump t/0 10>12 7/0>7/1 by nothing`, counts: `appended 1, epoch_bumps 1`,
+		},
+		{
+			name:    "twin: the same leader gave it again, to a retry",
+			history: `p1 > t/0 7/0/0:a; p1 < 7=10; p1' gap client; p1' stray t/0 =10~; p2 > t/0 7/1/0:a; p2 < =12`,
+			want:    `probable epoch-bump t/0 10>12 7/0>7/1 by nothing`, counts: `appended 1, epoch_bumps 1`,
+		},
+		{
 			name:    "the next leader had a batch before that it left no other room, and no packet shows its answer",
 			history: `p1 > t/0 7/0/0:a; p1 < 6=10; q2 > t/0 9/0/0:x; p2 > t/0 7/1/0:a; p2 < =11`,
 			want:    `possible epoch-bump t/0 ?>11 7/0>7/1 by nothing`, counts: `appended 1, unacknowledged 1, epoch_bumps 1`,

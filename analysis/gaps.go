@@ -51,7 +51,7 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	if total < int64(f.count()) {
 		return noRoom, NoOffset
 	}
-	if !ok || cut || len(holes) != 1 || standing && log.cutSince(f, holes[0].from) || p.othersWithin(holes[0], f, l, upper) {
+	if !ok || cut || len(holes) != 1 || standing && log.cutSince(f, holes[0].from) || p.othersWithin(holes[0], f, l, max(lower, 0), upper) {
 		return roomUnknown, NoOffset
 	}
 	at := holes[0].from
@@ -75,9 +75,9 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	return roomUnknown, NoOffset
 }
 
-// othersWithin reports whether a hole may be, or have been, another batch's than f or what was sent before l, which stands at an offset. Where f was
-// appended late, what was sent after l competes with it too.
-func (p *partition) othersWithin(own hole, f, l *batch, upper int64) bool {
+// othersWithin reports whether a hole may be, or have been, another batch's than f or what was sent before l: the lower and the upper bound
+// are those of f's place. Where f was appended late, what was sent after l competes with it too.
+func (p *partition) othersWithin(own hole, f, l *batch, lower, upper int64) bool {
 	until := l.first.Time
 	if own.from >= upper {
 		until = p.known().behind(own)
@@ -86,7 +86,7 @@ func (p *partition) othersWithin(own hole, f, l *batch, upper int64) bool {
 			return true
 		}
 	}
-	return p.otherHoles(own) || p.writersHidden(f) || p.sendsHidden(f, l, own, until) || p.readOver(own)
+	return p.otherHoles(own) || p.writersHidden(f) || p.sendsHidden(f, l, own, until) || p.unaskedWithin(lower, max(upper, own.to)) || p.readOver(own)
 }
 
 // severalWriters reports whether batches came from several clients, or under several producer ids: a leader may have taken them in

@@ -45,6 +45,13 @@ func TestHolesThatGapsMayHaveMade(t *testing.T) {
 			counts:  `appended 3, rejected 1`,
 		},
 		{
+			name: "the answer to a request that is hidden names a place in the hole",
+			history: `p1 > t/0 -:x; p1 < =9; p1 > t/0 -:a; p1 > t/0 -:b; p1 > t/0 -:c; @60000 p1 rst
+				p1' stray t/0 =12; p1' > t/0 -:b; p1' < =13; p1' > t/0 -:c; p1' < =14`,
+			want: `possible blind-retry t/0 ?>13
+				possible blind-retry t/0 ?>14`, counts: `appended 3, unacknowledged 1`,
+		},
+		{
 			name: "a later answer on its connection shows that one was not captured",
 			history: `p1 > t/0 -:x; p1 < =9; p1 > t/0 -:a; p1 > t/0 -:b; p1 > t/0 -:c; @60000 p1 rst
 				p1' > t/0 -:a; p1' < ?; p1' > t/0 -:b; p1' < =13; p1' > t/0 -:c; p1' < =14`,

@@ -27,6 +27,7 @@ type history struct {
 	marks     []highWatermark
 	leaders   []leaderSeen
 	ends      []epochEnd
+	unasked   []unasked
 	level     level
 	aborted   map[kafka.AbortedTransaction]bool
 
