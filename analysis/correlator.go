@@ -188,6 +188,9 @@ func (c *Correlator) heard(s *send) {
 
 func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	l.closed, l.reason, l.serverDone = o.At, o.Reason, o.ServerDone
+	if i := slices.IndexFunc(o.Unanswered, (*kafka.Request).Fetches); i >= 0 {
+		l.unheard = o.Unanswered[i].At
+	}
 	for _, s := range l.open {
 		s.of.troubled, s.of.changed = true, true
 	}

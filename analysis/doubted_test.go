@@ -1,6 +1,11 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kdupscan/kdupscan/kafka"
+	"github.com/kdupscan/kdupscan/pcap"
+)
 
 // What undoes an answer's place may be hidden in a gap: the first copy's fate is unknown then.
 func TestPlacesThatGapsMayUndo(t *testing.T) {
@@ -94,4 +99,21 @@ func TestPlacesThatGapsMayUndo(t *testing.T) {
 			want:    `confirmed application-resend t/0 10>11`, counts: `appended 1, deduplicated 1`,
 		},
 	})
+}
+
+// A third copy may stand in an answer to a reader that was not captured. Before the first one that was, only requests tell of such.
+func TestFetchWithoutAnAnswer(t *testing.T) {
+	const fetch, metadata = 1, 3
+	for key, want := range map[int16]string{fetch: "", metadata: "confirmed unknown t/0 10>12"} {
+		observations := observe(t, `@1000 r1 fetch t/0 hw=13 10=7/0/5:a 12=8/0/0:a`)
+		for _, o := range observations {
+			if closed, ok := o.(*kafka.LinkClosed); ok {
+				asked := pcap.Ref{Number: 1, Time: pcap.Timestamp(epochMillis * 1e6)}
+				closed.Unanswered = []*kafka.Request{{Seen: kafka.Seen{Link: closed.Link, First: asked, At: asked}, APIKey: key}}
+			}
+		}
+		if have := describe(judge(observations)); have != want {
+			t.Errorf("API key %d unanswered: have %q, want %q", key, have, want)
+		}
+	}
 }

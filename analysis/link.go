@@ -15,6 +15,7 @@ type link struct {
 	*kafka.Link
 	closed      pcap.Ref // zero: not seen to end
 	serverDone  pcap.Ref // the server's FIN, zero: none seen
+	unheard     pcap.Ref // the first Fetch request without an answer, zero: none
 	reason      reassembly.CloseReason
 	clientID    string
 	software    [2]string // name and version
@@ -90,6 +91,9 @@ func (c *Correlator) gap(l *link, o *kafka.GapSeen) {
 func (l *link) answerMayBeHidden(sent pcap.Timestamp) bool {
 	return slices.ContainsFunc(l.gaps, func(g gap) bool { return !g.fromClient && g.at.Time >= sent })
 }
+
+// readUnheard reports whether a Fetch request from before t has no answer. A broker answers in turn, so it was given if another one was by t.
+func (l *link) readUnheard(t pcap.Timestamp) bool { return !l.unheard.IsZero() && l.unheard.Time < t }
 
 func (l *link) named(o *kafka.ClientNamed) {
 	if o.ClientID != "" {
