@@ -46,6 +46,12 @@ func TestAlike(t *testing.T) {
 			counts: `appended 2, application_repeats 1`,
 		},
 		{
+			name: "twin: of each of the two only one side of the proxy was captured",
+			history: `x.p2 > t/0 -:a; x.p2 < 7=10; q.p1 > t/0 -:a; q.p1 < =11
+				p1 > t/0 -:b; x.p2 > t/0 -:b proxy=p1; x.p2 < =12; p1 < =12`,
+			counts: `appended 2, application_repeats 1`,
+		},
+		{
 			name:    "twin: one of them tries again",
 			history: `p1 > t/0 -:a; x.p2 > t/0 -:a proxy=p1; x.p2 < 7=10; p1 < 7=10; p1 > t/0 -:a; x.p2 > t/0 -:a proxy=p1; x.p2 < =11; p1 < =11`,
 			want:    `probable blind-retry t/0 10>11`,

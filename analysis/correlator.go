@@ -157,8 +157,11 @@ func (c *Correlator) sent(l *link, o *kafka.BatchSent) {
 
 func (c *Correlator) answered(l *link, o *kafka.BatchAnswered) {
 	waiting := l.waiting(o.Request)
-	if len(waiting) == 0 {
-		return // whose batch it answers is unknown
+	if len(waiting) == 0 { // whose batch it answers is unknown
+		if o.Request == nil {
+			c.history(o.Link, o.Topic, o.Partition, o.At).answeredUnasked(o)
+		}
+		return
 	}
 	if o.BaseOffset > maxOffset {
 		absurd := *o
@@ -185,6 +188,9 @@ func (c *Correlator) heard(s *send) {
 
 func (c *Correlator) close(l *link, o *kafka.LinkClosed) {
 	l.closed, l.reason, l.serverDone = o.At, o.Reason, o.ServerDone
+	if i := slices.IndexFunc(o.Unanswered, (*kafka.Request).Fetches); i >= 0 {
+		l.unheard = o.Unanswered[i].At
+	}
 	for _, s := range l.open {
 		s.of.troubled, s.of.changed = true, true
 	}

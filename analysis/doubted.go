@@ -12,7 +12,7 @@ import (
 
 // doubted reports whether the capture may hide that a first copy does not stand where an answer placed it.
 func (p *partition) doubted(first, last copyOf) bool {
-	return p.displaced(first, last) || p.overtaken(first) || p.takenForAnother(first)
+	return p.displaced(first, last) || p.givenToUnasked(first) || p.overtaken(first) || p.takenForAnother(first)
 }
 
 // displaced reports whether another batch may have taken a copy's place at the next leader: it was sent there before the last copy, there

@@ -181,11 +181,14 @@ func (b *batch) unanswerable() bool {
 	return slices.ContainsFunc(b.sends, func(s *send) bool { return s.sent.Acks == 0 })
 }
 
-// readWithGaps reports whether the capture lacks answers to those who read the partition, from their first sight of it on.
+// readWithGaps reports whether the capture lacks answers to those who read the partition, from their first sight of it on or, where a request
+// shows that they read before, until then.
 func (c *chains) readWithGaps() bool {
 	if !c.readKnown {
 		c.readKnown = true
-		c.readGaps = slices.ContainsFunc(c.p.sightings, func(s *sighting) bool { return s.link.answerMayBeHidden(s.firstSight() + 1) })
+		c.readGaps = slices.ContainsFunc(c.p.sightings, func(s *sighting) bool {
+			return s.link.answerMayBeHidden(s.firstSight()+1) || s.link.readUnheard(s.firstSight())
+		})
 	}
 	return c.readGaps
 }

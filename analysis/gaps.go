@@ -41,8 +41,8 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		known = log.holes
 	}
 	holes := p.holes(known, max(lower, 0), upper) // none where f stood behind what was cut off
-	if !f.idempotent() {
-		holes = append(holes, p.holes(known, upper, p.knownEnd())...) // it may have been appended late
+	if !f.idempotent() && f.sentInVain() {
+		holes = append(holes, p.holes(known, upper, p.knownEnd())...) // it may have been appended late; what was answered was not
 	}
 	var total int64
 	for _, h := range holes {
@@ -51,8 +51,7 @@ func (p *partition) room(f, l *batch) (room, int64) {
 	if total < int64(f.count()) {
 		return noRoom, NoOffset
 	}
-	if !ok || cut || len(holes) != 1 || standing && log.cutSince(f, holes[0].from) ||
-		p.otherHoles(holes[0]) || p.writersHidden(f) || p.sendsHidden(f, l, holes[0]) || p.readOver(holes[0]) {
+	if !ok || cut || len(holes) != 1 || standing && log.cutSince(f, holes[0].from) || p.othersWithin(holes[0], f, l, max(lower, 0), upper) {
 		return roomUnknown, NoOffset
 	}
 	at := holes[0].from
@@ -74,6 +73,20 @@ func (p *partition) room(f, l *batch) (room, int64) {
 		}
 	}
 	return roomUnknown, NoOffset
+}
+
+// othersWithin reports whether a hole may be, or have been, another batch's than f or what was sent before l: the lower and the upper bound
+// are those of f's place. Where f was appended late, what was sent after l competes with it too.
+func (p *partition) othersWithin(own hole, f, l *batch, lower, upper int64) bool {
+	until := l.first.Time
+	if own.from >= upper {
+		until = p.known().behind(own)
+		open := p.unresolved()
+		if i := sort.Search(len(open), func(i int) bool { return before(l, open[i]) }); i < len(open) && open[i].first.Time < until {
+			return true
+		}
+	}
+	return p.otherHoles(own) || p.writersHidden(f) || p.sendsHidden(f, l, own, until) || p.unaskedWithin(lower, max(upper, own.to)) || p.readOver(own)
 }
 
 // severalWriters reports whether batches came from several clients, or under several producer ids: a leader may have taken them in
@@ -143,13 +156,23 @@ func (p *partition) writersHidden(f *batch) bool {
 	return slices.ContainsFunc(p.hidden, func(cl client) bool { return cl != own })
 }
 
-// sendsHidden reports whether f's own client may have sent more to the hole than the capture shows.
-func (p *partition) sendsHidden(f, l *batch, own hole) bool {
+// sendsHidden reports whether f's own client may have sent more to the hole until a time than the capture shows.
+func (p *partition) sendsHidden(f, l *batch, own hole, until pcap.Timestamp) bool {
 	if sequencesSeen(f, l) {
 		return false
 	}
 	cl, _ := f.client()
-	return within(p.j.gaps[cl].requests, p.known().sentBefore(own.from), l.first.Time)
+	return within(p.j.gaps[cl].requests, p.known().sentBefore(own.from), until)
+}
+
+// behind returns by when something was known to stand behind a hole. What stands in the hole had been sent by then.
+func (c *claims) behind(h hole) pcap.Timestamp {
+	at := forever
+	i := sort.Search(len(c.all), func(i int) bool { return c.all[i].from >= h.to })
+	for ; i < len(c.all) && c.all[i].from == h.to; i++ {
+		at = min(at, c.all[i].at)
+	}
+	return at
 }
 
 // sequencesSeen reports whether the sequences of two batches go on where others ended, those of f up to it and those of l, which may be of
@@ -235,12 +258,13 @@ func (p *partition) unresolved() []*batch {
 	return p.open
 }
 
-// answersHidden returns those of them of which the capture may hide an answer.
+// answersHidden returns those of them of which the capture may hide an answer: in a gap, or at the end of a connection that was not lost, where
+// no later packet shows one.
 func (p *partition) answersHidden() []*batch {
 	if !p.unheardKnown {
 		p.unheardKnown = true
 		for _, b := range p.unresolved() {
-			if b.answerMayBeHidden() {
+			if b.answerMayBeHidden() || slices.ContainsFunc(b.sends, (*send).awaitsAnswer) {
 				p.unheard = append(p.unheard, b)
 			}
 		}

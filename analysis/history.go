@@ -27,6 +27,7 @@ type history struct {
 	marks     []highWatermark
 	leaders   []leaderSeen
 	ends      []epochEnd
+	unasked   []unasked
 	level     level
 	aborted   map[kafka.AbortedTransaction]bool
 
@@ -69,7 +70,7 @@ type send struct {
 	cost    int64                // of the history it is
 	answer  *kafka.BatchAnswered // nil: none seen
 	acked   pcap.Ref             // the client's TCP has the answer; zero: not seen
-	unread  bool                 // answered, but the answer could not be read
+	unread  bool                 // answered, but the answer was not captured or could not be read
 	replied bool                 // an answer to the request was seen
 	legs    []*send              // the same exchange seen on other connections (NAT, proxy)
 }

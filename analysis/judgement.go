@@ -141,7 +141,7 @@ func (p *partition) gather() {
 	for _, h := range p.histories {
 		p.sends, p.torn, p.sightings = append(p.sends, h.sends...), append(p.torn, h.torn...), append(p.sightings, h.sightings...)
 		p.marks, p.leaders, p.forgotten = append(p.marks, h.marks...), append(p.leaders, h.leaders...), append(p.forgotten, h.forgotten...)
-		p.ends = append(p.ends, h.ends...)
+		p.ends, p.unasked = append(p.ends, h.ends...), append(p.unasked, h.unasked...)
 		if h.level.latest.at.Time != 0 && len(p.levels) < maxRivals { // no partition is read at so many servers
 			p.levels = append(p.levels, &h.level)
 		}
@@ -176,6 +176,10 @@ func (j *judgement) divide(h *history) {
 	for _, e := range h.ends {
 		p := at(e.at)
 		p.ends = append(p.ends, e)
+	}
+	for _, u := range h.unasked {
+		p := at(u.at)
+		p.unasked = append(p.unasked, u)
 	}
 	for _, f := range h.forgotten {
 		p := at(f.at)

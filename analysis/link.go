@@ -15,6 +15,7 @@ type link struct {
 	*kafka.Link
 	closed      pcap.Ref // zero: not seen to end
 	serverDone  pcap.Ref // the server's FIN, zero: none seen
+	unheard     pcap.Ref // the first Fetch request without an answer, zero: none
 	reason      reassembly.CloseReason
 	clientID    string
 	software    [2]string // name and version
@@ -91,6 +92,9 @@ func (l *link) answerMayBeHidden(sent pcap.Timestamp) bool {
 	return slices.ContainsFunc(l.gaps, func(g gap) bool { return !g.fromClient && g.at.Time >= sent })
 }
 
+// readUnheard reports whether a Fetch request from before t has no answer. A broker answers in turn, so it was given if another one was by t.
+func (l *link) readUnheard(t pcap.Timestamp) bool { return !l.unheard.IsZero() && l.unheard.Time < t }
+
 func (l *link) named(o *kafka.ClientNamed) {
 	if o.ClientID != "" {
 		l.clientID, l.hasClientID = o.ClientID, true
@@ -143,10 +147,16 @@ func (l *link) waiting(r *kafka.Request) []*send {
 	return l.open[from:to]
 }
 
-// replied takes note of an answer to a request.
+// replied takes note of an answer to a request. A broker answers the requests of a connection in turn: those before it were answered too.
 func (l *link) replied(waiting []*send) {
 	if len(waiting) == 0 || waiting[0].replied {
 		return
+	}
+	for _, s := range l.open {
+		if s == waiting[0] {
+			break
+		}
+		s.unread = s.unread || !s.replied
 	}
 	for _, s := range waiting {
 		s.replied = true

@@ -47,9 +47,10 @@ func (p *partition) adjacent() *neighbours {
 			if len(b.sends) == 0 {
 				continue
 			}
-			cl, _ := b.client()
-			n.clients.add(cl, b.first.Time)
-			n.links.add(b.sends[0].link, b.first.Time)
+			for _, leg := range b.sends[0].all() { // a proxy is at work with its clients
+				n.clients.add(leg.link.client(), b.first.Time)
+				n.links.add(leg.link, b.first.Time)
+			}
 			if b.idempotent() {
 				own := producerEpoch{b.id.producer, b.id.epoch}
 				first, last := sequenceAt{own, b.id.base}, sequenceAt{own, b.id.last}

@@ -21,6 +21,7 @@ type partition struct {
 	marks     []highWatermark
 	leaders   []leaderSeen
 	ends      []epochEnd
+	unasked   []unasked
 	levels    []*level // none where the topic's name had several lives: its deletions are known
 	aborted   map[kafka.AbortedTransaction]bool
 	forgotten []forgotten // of history that was dropped

@@ -259,6 +259,12 @@ func (b *batch) arrivalMayBeHidden(t pcap.Timestamp) bool {
 	})
 }
 
+// awaitsAnswer reports whether the send was not answered while its connection was not seen to be lost.
+func (s *send) awaitsAnswer() bool {
+	_, lost := s.link.lost()
+	return s.reply() == nil && !lost
+}
+
 // mayBeAnswered reports whether the send was answered, or may have been where the capture has a gap.
 func (s *send) mayBeAnswered() bool {
 	return s.reply() != nil || s.unread || s.link.answerMayBeHidden(s.sent.At.Time)

@@ -53,6 +53,9 @@ type Request struct {
 	Size               int64                   // bytes, length prefix included
 }
 
+// Fetches reports whether the request asks for records.
+func (r *Request) Fetches() bool { return r.APIKey == keyFetch || r.APIKey == keyShareFetch }
+
 // LinkOpened is the first sight of a connection, emitted once it is recognised as Kafka. Seen.At is the connection's first frame.
 type LinkOpened struct{ Seen }
 

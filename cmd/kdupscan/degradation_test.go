@@ -188,6 +188,11 @@ func TestLossShowsNothingFalse(t *testing.T) {
 		"lost-under-a-used-sequence":  {12, 32}, // what a retry was taken for was not seen
 		"cut-back-below-first-copy":   {12, 23}, // what stood there before a later leader's record was not seen
 		"bump-after-45-elsewhere":     {44, 50}, // what the new epoch began with was not seen
+
+		"epoch-ended-before-first-copy":   {8, 56},  // of what took the first copy's place only the answer was seen
+		"two-of-three-in-flight-appended": {24, 28}, // the answer that takes a place in the hole was not seen, and no gap either
+		"two-clients-of-one-proxy":        {13, 23}, // of two clients only one side of their proxy was seen
+		"fetch-only-third-time":           {10, 14}, // a third copy was read before the first one that was seen
 	} {
 		i := slices.IndexFunc(kafkatest.Scenarios(), func(c kafkatest.Case) bool { return c.Name == name })
 		c := kafkatest.Scenarios()[i]
