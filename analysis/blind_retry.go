@@ -8,7 +8,7 @@ import (
 )
 
 // repeatedWhole links batches without a producer id that came again byte for byte although the first was acknowledged: a send
-// to several brokers that was repeated as a whole (VERDICTS S7). Only distinctive content tells this from an application that
+// to several brokers that was repeated as a whole. Only distinctive content tells this from an application that
 // repeats itself, and with acks=0 nothing does.
 func (c *chains) repeatedWhole() {
 	first := map[wholeKey]*batch{}

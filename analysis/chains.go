@@ -152,11 +152,11 @@ func before(a, b *batch) bool {
 	return a.order < b.order
 }
 
-// openAt reports whether the client had seen no OK for the batch at a time (VERDICTS S2). Of a batch that is only known by
+// openAt reports whether the client had seen no OK for the batch at a time. Of a batch that is only known by
 // Fetch nothing is known; it counts as open.
 func (b *batch) openAt(t pcap.Timestamp) bool { return !b.hasSeenOK || b.seenOK > t }
 
-// answerTime is the time within which answers usually come (VERDICTS section 4, application-resend).
+// answerTime is the time within which answers usually come.
 const answerTime = pcap.Timestamp(100e6)
 
 // failedBefore reports whether the batch's sends had failed visibly before t: by an error, or with their connection.
@@ -238,7 +238,7 @@ func sameAddress(a, b *batch) bool {
 	return ok && ok2 && x.addr == y.addr
 }
 
-// distinctive reports whether no logical record outside the node's chain has its content (VERDICTS S6), but for a number of
+// distinctive reports whether no logical record outside the node's chain has its content, but for a number of
 // records about to be linked.
 func (c *chains) distinctive(n *node, joining int) bool {
 	return c.contentCount(n.key.content) <= n.root().size+joining

@@ -2,7 +2,7 @@
 //
 // In come observations of package kafka, in the order of the frames that completed them, through Correlator.Observe. Out goes a
 // Result: findings with their evidence as data, counts, producers. The rules are those of the protocol: what an answer, a
-// sequence, an offset proves. Observe only keeps facts; a judgement over them is made by Finish, by Alerts and Interim
+// sequence, an offset proves (docs/verdicts.md). Observe only keeps facts; a judgement over them is made by Finish, by Alerts and Interim
 // while a run goes on, and before history is dropped to keep memory bounded. docs/architecture.md has the steps.
 //
 // Observations are kept as they are and must not be changed afterwards. A Correlator is for one goroutine. The same observations

@@ -76,7 +76,7 @@ func (p *partition) messagesHidden() bool {
 }
 
 // takenForAnother reports whether a leader may have taken a copy for another batch with its sequences and answered with that one's place: it
-// recognised a retry (VERDICTS R3, R4), and of what came before under these sequences the capture shows other content, or hides it.
+// recognised a retry, and of what came before under these sequences the capture shows other content, or hides it.
 func (p *partition) takenForAnother(first copyOf) bool {
 	b := first.b
 	if first.fate.source != OffsetFromAnswer || !b.idempotent() {

@@ -198,7 +198,7 @@ func (p *partition) leaderEpochBy(t pcap.Timestamp) int32 {
 	return epoch
 }
 
-// isRetryAnswer reports whether an OK answers a retry that the leader recognised (VERDICTS R4): the offset is one that an
+// isRetryAnswer reports whether an OK answers a retry that the leader recognised: the offset is one that an
 // earlier send of the batch has already, or a log append time is set on a topic that has create times. Where only one of two
 // sends is answered with such a time, that one was recognised, even if it was sent first: it was held up on its way.
 func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
@@ -229,7 +229,7 @@ func (b *batch) isRetryAnswer(s *send, a *kafka.BatchAnswered) bool {
 }
 
 // lostBehind reports whether an OK gives the offset of another batch under the same identity: the leader compares neither
-// content nor CRC (VERDICTS R3), the records were never stored.
+// content nor CRC, the records were never stored.
 func (b *batch) lostBehind(a *kafka.BatchAnswered) bool {
 	if a.ErrorCode != 0 {
 		return false

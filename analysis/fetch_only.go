@@ -9,7 +9,7 @@ import (
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// fetchOnly links records that the log shows twice and whose sends, of one copy at least, are not in the capture (VERDICTS S5).
+// fetchOnly links records that the log shows twice and whose sends, of one copy at least, are not in the capture.
 // Only distinctive content counts, and of transactions only what is shown to be committed: what a producer writes again after an abort is
 // no duplicate.
 func (c *chains) fetchOnly() {

@@ -9,8 +9,7 @@ import (
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// A batch that nobody answered may still have a place: where the offsets known around it leave exactly its room
-// (VERDICTS section 3, offset gap).
+// A batch that nobody answered may still have a place: where the offsets known around it leave exactly its room.
 
 // room is what the offsets known around a batch leave for it.
 type room uint8

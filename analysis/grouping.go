@@ -9,7 +9,7 @@ import (
 	"github.com/kdupscan/kdupscan/pcap"
 )
 
-// group is one fault on one partition (VERDICTS S9): the records that one bump, or one retried batch, wrote there again, with
+// group is one fault on one partition: the records that one bump, or one retried batch, wrote there again, with
 // one verdict.
 type group struct {
 	cause   Cause

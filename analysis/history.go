@@ -212,7 +212,7 @@ func (s *sighting) keep(h *history, b *kafka.Batch) (added int64) {
 	return s.cost - before
 }
 
-// sameStored reports whether two batches at one offset are one batch of the log: byte for byte, or rewritten (VERDICTS R15).
+// sameStored reports whether two batches at one offset are one batch of the log: byte for byte, or rewritten.
 func sameStored(a, b *kafka.Batch) bool {
 	if a.CRC == b.CRC && a.Magic == b.Magic && a.BaseTimestamp == b.BaseTimestamp {
 		return true

@@ -19,7 +19,7 @@ type exchange struct {
 	size          int32
 }
 
-// mergeLegs makes one send of a request that was captured on several connections (VERDICTS section 5, 2): NAT keeps the TCP
+// mergeLegs makes one send of a request that was captured on several connections: NAT keeps the TCP
 // sequence numbers; a proxy passes a request on while the first connection still waits for its answer.
 func mergeLegs(sends []*send) []*send {
 	again := sentAgain(sends)

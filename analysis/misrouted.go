@@ -6,7 +6,7 @@ import (
 	"github.com/kdupscan/kdupscan/kafka"
 )
 
-// misrouted finds batches that were sent to a partition they do not belong to (VERDICTS section 4): the same bytes, producer
+// misrouted finds batches that were sent to a partition they do not belong to: the same bytes, producer
 // id and sequence included, under two partitions, where the sequence continues the one partition and not the other. The CRC
 // of a batch covers neither topic nor partition, so brokers take both.
 func (j *judgement) misrouted() []group {

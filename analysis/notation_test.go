@@ -406,7 +406,7 @@ func topic(w string) (kafka.Topic, error) {
 	return t, nil
 }
 
-// checksum makes a CRC of what the CRC of a batch covers (VERDICTS R8).
+// checksum makes a CRC of what the CRC of a batch covers.
 func checksum(b *kafka.Batch, records string) uint32 {
 	covered := fmt.Sprint(b.Magic, b.Attributes, b.BaseTimestamp, b.MaxTimestamp, records)
 	if b.Magic == 2 {

@@ -67,7 +67,7 @@ const (
 	logAppendTime
 )
 
-// identity is what a leader knows a batch of an idempotent producer by (VERDICTS R3).
+// identity is what a leader knows a batch of an idempotent producer by.
 type identity struct {
 	producer   int64
 	epoch      int16

@@ -128,7 +128,7 @@ func overwritten(a, b *claim) (rewind, bool) {
 	return rewindAt(offset, a.last, b.first), b.first > a.last
 }
 
-// differs reports whether two claims are known to be of different records, whatever brokers make of a batch (VERDICTS R15).
+// differs reports whether two claims are known to be of different records, whatever brokers make of a batch.
 func (c *claim) differs(o *claim) bool {
 	a, b := c.batch, o.batch
 	if a == b || a == nil || b == nil {

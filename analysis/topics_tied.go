@@ -10,7 +10,7 @@ import (
 	"github.com/kdupscan/kdupscan/kafka"
 )
 
-// tieByTraffic ties ids to names without Metadata (VERDICTS S8): equal batches at equal offsets under an id and a name, or a
+// tieByTraffic ties ids to names without Metadata: equal batches at equal offsets under an id and a name, or a
 // client that fetches one unresolved id and commits offsets under one unresolved name.
 func (t *topics) tieByTraffic(c *Correlator) {
 	t.tieByBatches(c)

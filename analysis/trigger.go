@@ -29,7 +29,7 @@ func (j *judgement) triggerOnce(k bumpKey, at pcap.Timestamp) *Trigger {
 	return d.last
 }
 
-// trigger looks for the event that forced a producer from one identity to another before a time (VERDICTS section 4): the
+// trigger looks for the event that forced a producer from one identity to another before a time: the
 // earliest error that is not retriable after which nothing newly sent under the old epoch was answered OK; else a batch
 // that was never answered nor sent again; else one that was not sent again after an error; else a lost connection.
 func (j *judgement) trigger(cluster string, from, to producerEpoch, at pcap.Timestamp) *Trigger {
