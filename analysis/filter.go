@@ -16,7 +16,7 @@ type filter struct {
 
 // newFilter returns a filter for at most n fingerprints.
 func newFilter(n int) *filter {
-	size := bits.Len(uint(n + n/4 + 8)) // of which four fifths are used, or less
+	size := bits.Len(uint(2*n + 8)) 
 	tags := make([]uint16, 1<<size)
 	clear(tags) // a page that is read before it is written costs two faults
 	return &filter{tags, 64 - size}
@@ -27,7 +27,7 @@ func (f *filter) add(p kafka.Fingerprint) bool {
 	hash := (p.Lo ^ p.Hi) * golden
 	tag := max(1, uint16(hash>>8))
 	at := hash >> f.shift
-	for ; f.tags[at] != 0; at = (at + 1) % uint64(len(f.tags)) {
+	for ; f.tags[at] != 0; at = (at + 1) & uint64(len(f.tags)-1) {
 		if f.tags[at] == tag {
 			return true
 		}
