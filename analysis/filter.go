@@ -16,7 +16,7 @@ type filter struct {
 
 // newFilter returns a filter for at most n fingerprints.
 func newFilter(n int) *filter {
-	size := bits.Len(uint(2*n + 8)) 
+	size := bits.Len(uint(2*n + 8)) // of which half are used, or less: whether a place is free is guessed right more often
 	tags := make([]uint16, 1<<size)
 	clear(tags) // a page that is read before it is written costs two faults
 	return &filter{tags, 64 - size}
