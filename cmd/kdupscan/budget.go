@@ -17,14 +17,19 @@ import (
 type budget int64
 
 // pace is the size of the heap, in bytes, at which garbage is collected next, when so much of it is in use. Below a sixth of the
-// budget there is nothing worth the work of a collection; above it, a fifth of what is in use may be garbage. Where much more than a
+// budget there is nothing worth the work of a first collection, below a seventh of another one: what was freed leaves its room in
+// pieces, and the process is larger than its heap. Above that, a fifth of what is in use may be garbage. Where much more than a
 // history is in use, for very many connections, looking through it all costs more than the memory, of which there is enough: three
 // quarters of the budget then.
 func (b budget) pace(live int64) int64 {
-	if live > int64(b)/6 {
-		return max(int64(b)/4*3, live+live/8)
+	switch budget := int64(b); {
+	case live <= leastHeap:
+		return budget / 6
+	case live <= budget/6:
+		return max(budget/7, live+live/5)
+	default:
+		return max(budget/4*3, live+live/8)
 	}
-	return max(int64(b)/6, live+live/5)
 }
 
 // leastHeap is the size of the heap, in bytes, that Go takes a percentage of when less is in use.

@@ -61,7 +61,7 @@ var brokerCases = []Case{
 			stuck.Produce(9, allAcks, b.As(7, 0, 1))
 			s.Advance(retryAfter)
 			for i := range int32(6) {
-				send(c, 9, s.batch("events", 0, "e "+string('2'+rune(i))).As(7, 0, 2+i), OK(11+int64(i)))
+				send(c, 9, s.batch("events", 0, "e "+string('2'+i)).As(7, 0, 2+i), OK(11+int64(i)))
 			}
 			s.Advance(30 * time.Second)
 			stuck.Reset()
