@@ -71,9 +71,7 @@ var brokerCases = []Case{
 			}
 			send(c, 9, s.batch("events", 0, "e 1").As(7, 1, 0), OK(17))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "events", Cause: "application-resend", Verdict: "probable", Pairs: [][]int64{{10, 17}},
-		}}},
+		Truth: resent("events", 0, "probable", []int64{10, 17}),
 	},
 	{
 		Name:  "rewritten-while-retried",

@@ -71,7 +71,7 @@ var clientCases = []Case{
 			c := meet(s, "client-a", 1, "apache-kafka-java", "3.9.0", Leader{"transfers", 0, 1, 17})
 			c.TransactionalID = "transfers-1"
 			c.InitProducerID(4, -1, -1).Answer(5, 0)
-			b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("transfer 1")}.As(5, 0, 0)
+			b := txn(s, "transfers", "transfer 1").As(5, 0, 0)
 			c.ClientDeaf = true
 			p := c.Produce(9, allAcks, b)
 			s.Advance(latency)

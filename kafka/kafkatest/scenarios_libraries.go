@@ -49,9 +49,7 @@ var libraryCases = []Case{
 			s.Advance(latency)
 			p.Answer(OK(12))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "jobs", Cause: "application-resend", Verdict: "probable", Pairs: [][]int64{{10, 12}, {11, 13}},
-		}}},
+		Truth: resent("jobs", 0, "probable", []int64{10, 12}, []int64{11, 13}),
 	},
 	{
 		Name:  "told-of-a-timeout",
@@ -68,18 +66,14 @@ var libraryCases = []Case{
 			p.Answer(OK(10))
 			q.Answer(OK(13))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "events", Partition: 4, Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{10, 13}, {11, 14}},
-		}}},
+		Truth: resent("events", 4, "confirmed", []int64{10, 13}, []int64{11, 14}),
 	},
 	{
 		Name:  "frozen-broker",
 		About: "a broker is frozen; the application looks for its last record, finds it missing and begins anew; the broker wakes and appends what waited in its socket first",
 		Twin:  "new-producer-id-after-restart",
 		Tell:  frozenBroker,
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "ticks", Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{10, 12}, {11, 13}},
-		}}},
+		Truth: resent("ticks", 0, "confirmed", []int64{10, 12}, []int64{11, 13}),
 	},
 	{
 		Name:  "retry-storm",
@@ -104,9 +98,7 @@ var libraryCases = []Case{
 			}
 			read(s.Connect("reader-a", 1), 11, log...)
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "clicks", Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{10, 12, 14}, {11, 13, 15}},
-		}}},
+		Truth: resent("clicks", 0, "confirmed", []int64{10, 12, 14}, []int64{11, 13, 15}),
 	},
 	{
 		Name:  "retry-behind-five-others",
@@ -156,9 +148,7 @@ var libraryCases = []Case{
 			s.Advance(latency)
 			p.Answer(OK(12), OK(22))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "logs", Partition: 1, Cause: "application-resend", Verdict: "probable", Pairs: [][]int64{{20, 22}, {21, 23}},
-		}}},
+		Truth: resent("logs", 1, "probable", []int64{20, 22}, []int64{21, 23}),
 	},
 }
 

@@ -317,7 +317,7 @@ func deadTransaction(s *Scenario) {
 	c := meet(s, "sink-a", 1, "apache-kafka-java", "3.4.0", Leader{"results", 0, 1, 1})
 	c.TransactionalID = "sink-0-1"
 	c.InitProducerID(4, -1, -1).Answer(3000, 0)
-	b := Batch{Topic: "results", Transactional: true, Records: s.Records("result 1", "result 2")}
+	b := txn(s, "results", "result 1", "result 2")
 	c.Produce(9, allAcks, b.As(3000, 0, 0))
 	s.Advance(200 * time.Millisecond)
 	c.Reset()

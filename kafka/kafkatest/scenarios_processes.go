@@ -50,9 +50,7 @@ var processCases = []Case{
 			send(c, 9, again, OK(11))
 			read(s.Connect("reader-a", 1), 12, b.At(10, 0), again.At(11, 0))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "events", Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{10, 11}},
-		}}},
+		Truth: resent("events", 0, "confirmed", []int64{10, 11}),
 	},
 	{
 		Name:  "process-moved",
@@ -121,9 +119,7 @@ var processCases = []Case{
 			send(c, 7, again, OK(12))
 			read(s.Connect("reader-a", 1), 11, b.At(10, 0), again.At(12, 0))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "logs", Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{10, 12}, {11, 13}},
-		}}},
+		Truth: resent("logs", 0, "confirmed", []int64{10, 12}, []int64{11, 13}),
 	},
 	{
 		Name:  "moved-to-another-cluster",

@@ -104,7 +104,7 @@ func aborted(s *Scenario) {
 	c := meet(s, "client-a", 1, "librdkafka", "2.6.1", Leader{"transfers", 0, 1, 4})
 	c.TransactionalID = "transfers-1"
 	c.InitProducerID(4, -1, -1).Answer(2000, 0)
-	b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("transfer 1", "transfer 2")}
+	b := txn(s, "transfers", "transfer 1", "transfer 2")
 	first, again := b.As(2000, 0, 0), b.As(2000, 0, 2)
 	c.AddPartitionsToTxn(3, 2000, 0, "transfers", 0).Answer()
 	p := c.Produce(9, allAcks, first)

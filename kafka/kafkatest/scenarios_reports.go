@@ -120,9 +120,7 @@ var reportCases = []Case{
 			b.Records = s.Records("line 1")
 			send(c, 8, b, OK(11))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "logs", Partition: 0, Cause: "application-resend", Verdict: "probable", Pairs: [][]int64{{10, 11}},
-		}}},
+		Truth: resent("logs", 0, "probable", []int64{10, 11}),
 	},
 	{
 		Name:  "whole-send-repeated",

@@ -9,9 +9,7 @@ var resendCases = []Case{
 		About: "the application's own timer fires while the answer is outstanding: same key, value and header under fresh sequences",
 		Twin:  "same-payload-on-purpose",
 		Tell:  func(s *Scenario) { applicationRepeats(s, false) },
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "orders", Partition: 2, Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{1001, 1002}},
-		}}},
+		Truth: resent("orders", 2, "confirmed", []int64{1001, 1002}),
 	},
 	{
 		Name:  "same-payload-on-purpose",

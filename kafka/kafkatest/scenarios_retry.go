@@ -140,6 +140,11 @@ func blind(topic string, partition int32, verdict string, pairs ...[]int64) Trut
 	return Truth{Duplicates: []Duplicate{{Topic: topic, Partition: partition, Cause: "blind-retry", Verdict: verdict, Pairs: pairs}}}
 }
 
+// resent is the truth of records that their application wrote again.
+func resent(topic string, partition int32, verdict string, pairs ...[]int64) Truth {
+	return Truth{Duplicates: []Duplicate{{Topic: topic, Partition: partition, Cause: "application-resend", Verdict: verdict, Pairs: pairs}}}
+}
+
 func blindRetry(s *Scenario, fetched bool, first Answer, base int64, refusals ...Answer) {
 	c := meet(s, "client-a", 2, "librdkafka", "2.6.1", Leader{"sensors", 1, 2, 4})
 	b := Batch{Topic: "sensors", Partition: 1, Records: s.Records("16.0")}

@@ -37,9 +37,7 @@ var sequenceCases = []Case{
 			send(c, 9, again, OK(1))
 			read(s.Connect("reader-a", 1), 12, a.As(5, 0, 0).At(0, 0), again.At(1, 0))
 		},
-		Truth: Truth{Duplicates: []Duplicate{{
-			Topic: "orders", Cause: "application-resend", Verdict: "confirmed", Pairs: [][]int64{{0, 1}},
-		}}},
+		Truth: resent("orders", 0, "confirmed", []int64{0, 1}),
 	},
 	{
 		Name:  "lost-under-a-used-sequence",

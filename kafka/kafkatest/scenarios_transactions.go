@@ -12,7 +12,7 @@ var transactionCases = []Case{
 			c := meet(s, "client-a", 1, "apache-kafka-java", "4.1.0", Leader{"transfers", 0, 1, 4})
 			c.TransactionalID = "transfers-1"
 			c.InitProducerID(5, -1, -1).Answer(2000, 0)
-			b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("transfer 1")}
+			b := txn(s, "transfers", "transfer 1")
 			p := c.Produce(12, allAcks, b.As(2000, 0, 0))
 			s.Advance(time.Second)
 			p.Answer(AppendedBut(RequestTimedOut, 200))
@@ -31,7 +31,7 @@ var transactionCases = []Case{
 		Twin:  "fetch-only-bump",
 		Tell: func(s *Scenario) {
 			c := meet(s, "reader-a", 1, "apache-kafka-java", "4.1.0", Leader{"transfers", 0, 1, 4})
-			b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("transfer 1")}
+			b := txn(s, "transfers", "transfer 1")
 			read(c, 12, b.As(2000, 0, 0).At(200, 4), Marker("transfers", 0, 2000, 1, false, 1).At(201, 4),
 				b.As(2000, 1, 0).At(202, 4), Marker("transfers", 0, 2000, 2, true, 2).At(203, 4))
 		},
@@ -44,7 +44,7 @@ var transactionCases = []Case{
 			c := meet(s, "client-a", 1, "apache-kafka-java", "4.1.0", Leader{"transfers", 0, 1, 4})
 			c.TransactionalID = "transfers-1"
 			for e := range int16(3) {
-				b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("sum " + string('1'+rune(e)))}
+				b := txn(s, "transfers", "sum "+string('1'+rune(e)))
 				send(c, 12, b.As(2000, e, 0), OK(200+2*int64(e)))
 			}
 		},
@@ -57,7 +57,7 @@ var transactionCases = []Case{
 		Tell: func(s *Scenario) {
 			c := meet(s, "client-a", 1, "apache-kafka-java", "4.1.0", Leader{"transfers", 0, 1, 4})
 			c.TransactionalID = "transfers-1"
-			b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("transfer 1")}
+			b := txn(s, "transfers", "transfer 1")
 			p := c.Produce(12, allAcks, b.As(2000, 0, 0))
 			s.Advance(time.Second)
 			p.Answer(AppendedBut(RequestTimedOut, 200))
@@ -74,7 +74,7 @@ var transactionCases = []Case{
 			c := meet(s, "client-a", 1, "apache-kafka-java", "4.1.0", Leader{"transfers", 0, 1, 4})
 			c.TransactionalID = "transfers-1"
 			c.InitProducerID(5, -1, -1).Answer(2000, 0)
-			b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("transfer 1")}
+			b := txn(s, "transfers", "transfer 1")
 			send(c, 12, b.As(2000, 0, 0), OK(200))
 			c.EndTxn(5, 2000, 0, true)
 			s.Advance(time.Second)
@@ -95,7 +95,7 @@ var transactionCases = []Case{
 			c := meet(s, "client-a", 1, "apache-kafka-java", "3.4.0", Leader{"transfers", 0, 1, 4})
 			c.TransactionalID = "transfers-1"
 			c.InitProducerID(4, -1, -1).Answer(2000, 0)
-			b := Batch{Topic: "transfers", Transactional: true, Records: s.Records("transfer 1")}
+			b := txn(s, "transfers", "transfer 1")
 			c.AddPartitionsToTxn(3, 2000, 0, "transfers", 0).Answer()
 			stuck := s.Connect("client-a", 1)
 			stuck.TransactionalID = "transfers-1"
