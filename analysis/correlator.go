@@ -159,7 +159,7 @@ func (c *Correlator) answered(l *link, o *kafka.BatchAnswered) {
 	waiting := l.waiting(o.Request)
 	if len(waiting) == 0 { // whose batch it answers is unknown
 		if o.Request == nil {
-			c.history(o.Link, o.Topic, o.Partition, o.At).answeredUnasked(o)
+			c.answeredUnasked(o)
 		}
 		return
 	}

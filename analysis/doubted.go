@@ -22,8 +22,8 @@ func (p *partition) displaced(first, last copyOf) bool {
 	if len(f.sends) == 0 || len(l.sends) == 0 || first.fate.offset == NoOffset || last.fate.offset <= first.fate.offset {
 		return false
 	}
-	server := l.appendedBy().sent.Link.Server
-	if f.appendedBy().sent.Link.Server == server {
+	server := l.appendedBy().link.Server
+	if f.appendedBy().link.Server == server {
 		return false
 	}
 	var room int64
@@ -36,7 +36,7 @@ func (p *partition) displaced(first, last copyOf) bool {
 	open := p.answersHidden()
 	open = open[sort.Search(len(open), func(i int) bool { return open[i].first.Time > first.fate.last }):]
 	return slices.ContainsFunc(open[:min(len(open), maxRivals)], func(o *batch) bool {
-		return o != f && o != l && o.first.Time < l.first.Time && o.sends[0].sent.Link.Server == server && int64(o.count()) > room
+		return o != f && o != l && o.first.Time < l.first.Time && o.sends[0].link.Server == server && int64(o.count()) > room
 	})
 }
 

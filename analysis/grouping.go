@@ -27,16 +27,18 @@ func (g *group) first() *batch { return g.copy(0) }
 
 func (g *group) copy(i int) *batch { return g.records[0].copies[i].b }
 
-// firsts yields the batches of all copies but the last, each once for a run of records.
-func (g *group) firsts() iter.Seq[*batch] {
-	return func(yield func(*batch) bool) {
-		var last *batch
-		for _, d := range g.records {
-			for _, c := range d.copies[:len(d.copies)-1] {
-				if c.b != last && !yield(c.b) {
-					return
+// carried yields the copies' batches, the first copy's first, each once for a run of records, with the index of the copy.
+func (g *group) carried() iter.Seq2[int, copyOf] {
+	return func(yield func(int, copyOf) bool) {
+		for i := range g.records[0].copies {
+			var last *batch
+			for _, d := range g.records {
+				if one := d.copies[i]; one.b != last {
+					if !yield(i, one) {
+						return
+					}
+					last = one.b
 				}
-				last = c.b
 			}
 		}
 	}

@@ -148,17 +148,17 @@ func (j *judgement) inferred(g *group) Inferred {
 	for _, s := range b.sends {
 		i.Acks, i.AcksKnown = s.sent.Acks, true
 		i.TransactionalID = i.TransactionalID || s.sent.TransactionalID != nil
+		i.MaxInFlight = max(i.MaxInFlight, s.link.maxInFlight)
 		i.ClientID = s.link.clientID
 		if name := s.link.calls(); name != "" {
 			i.Software = name
 		}
-		i.MaxInFlight = max(i.MaxInFlight, s.link.maxInFlight)
 	}
-	for first := range g.firsts() {
-		if !sameClient(first, b) {
+	for n, one := range g.carried() {
+		if n == len(g.records[0].copies)-1 || !sameClient(one.b, b) {
 			continue
 		}
-		for _, s := range first.sends {
+		for _, s := range one.b.sends {
 			i.Software = cmp.Or(i.Software, s.link.calls())
 			i.MaxInFlight = max(i.MaxInFlight, s.link.maxInFlight)
 		}

@@ -161,20 +161,21 @@ func (e Event) toldBy(other Event) bool {
 // commits tells of the markers without which the copies in transactions would not count.
 func (g *group) commits() []Event {
 	var all []Event
-	for _, d := range g.records {
-		for _, one := range d.copies {
-			b, c := one.b, one.b.p.chains
-			if !b.info.Transactional() || c == nil {
-				continue
-			}
-			m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), one.fate.offset)
-			if !found || !m.commit || slices.ContainsFunc(all, func(e Event) bool { return e.Offset == m.offset }) {
-				continue
-			}
-			all = append(all, Event{
-				Kind: EventTransactionEnd, At: position(&m.seen), Offset: m.offset, Topic: b.p.topic, Partition: b.p.number,
-				ProducerID: b.id.producer, ProducerEpoch: m.epoch, Acks: -1, LeaderID: -1, LeaderEpoch: -1, PreviousEpoch: -1, ReplicaID: -2,
-			})
+	for _, one := range g.carried() {
+		b, c := one.b, one.b.p.chains
+		if !b.info.Transactional() || c == nil {
+			continue
+		}
+		m, found := firstBehind(c.markersOf(c.producers.get(b.p.cluster, b.id.producer)), one.fate.offset)
+		if !found || !m.commit {
+			continue
+		}
+		e := Event{
+			Kind: EventTransactionEnd, At: position(&m.seen), Offset: m.offset, Topic: b.p.topic, Partition: b.p.number,
+			ProducerID: b.id.producer, ProducerEpoch: m.epoch, Acks: -1, LeaderID: -1, LeaderEpoch: -1, PreviousEpoch: -1, ReplicaID: -2,
+		}
+		if !slices.ContainsFunc(all, func(o Event) bool { return sameEvent(o, e) }) {
+			all = append(all, e)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.Offset, b.Offset) })

@@ -71,16 +71,16 @@ func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
 	}
 	newOK := map[int16]pcap.Timestamp{}  // by epoch: when the last new batch that was answered OK was sent
 	ok := map[sentBatch]pcap.Timestamp{} // of those that were sent more than once
-	again, seen := sentAgainOf(old), map[sentBatch]bool{}
+	again, seen := sentAgain(old), map[sentBatch]bool{}
 	for _, s := range old {
-		key, retry := s.sentBatch(), false
-		if again[key] {
+		key, resent, retry := s.sentBatch(), again[s.bytesOf()], false
+		if resent {
 			retry, seen[key] = seen[key], true
 		}
 		if a := s.reply(); a == nil || a.At.Time > at || a.ErrorCode != 0 {
 			continue
 		}
-		if again[key] {
+		if resent {
 			ok[key] = s.sent.At.Time
 		}
 		if !retry {
@@ -94,20 +94,6 @@ func errorTrigger(old []*send, at pcap.Timestamp) *Trigger {
 		}
 	}
 	return nil
-}
-
-// sentAgainOf returns the batches that may have been sent more than once.
-func sentAgainOf(all []*send) map[sentBatch]bool {
-	keys := func(yield func(sentBatch) bool) {
-		for _, s := range all {
-			if !yield(s.sentBatch()) {
-				return
-			}
-		}
-	}
-	return metAgain(len(all), keys, func(key sentBatch) kafka.Fingerprint {
-		return mixed(uint64(key.crc)<<32|uint64(uint32(key.base)), uint64(uint32(key.partition))<<16|uint64(uint16(key.epoch)))
-	})
 }
 
 // refusedBefore returns the sends that were refused for good before a time, by their answers.

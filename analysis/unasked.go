@@ -19,10 +19,12 @@ type unasked struct {
 // maxUnasked bounds those kept of one history. Where the clients' side was not captured no answer has a request.
 const maxUnasked = 64
 
-func (h *history) answeredUnasked(o *kafka.BatchAnswered) {
-	if o.ErrorCode == 0 && o.BaseOffset >= 0 && o.BaseOffset <= maxOffset {
-		h.unasked = append(newest(h.unasked, maxUnasked-1), unasked{h.key.server, o.BaseOffset, o.At.Time})
+func (c *Correlator) answeredUnasked(o *kafka.BatchAnswered) {
+	if o.ErrorCode != 0 || o.BaseOffset < 0 || o.BaseOffset > maxOffset {
+		return
 	}
+	h := c.history(o.Link, o.Topic, o.Partition, o.At)
+	h.unasked = append(newest(h.unasked, maxUnasked-1), unasked{h.key.server, o.BaseOffset, o.At.Time})
 }
 
 // unaskedWithin reports whether one of the offsets [from, to) was given to what is unknown. How many others it takes is not known either.

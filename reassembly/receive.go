@@ -97,11 +97,12 @@ func (a *Assembler) recall(c *connection, d Direction) {
 func (a *Assembler) acknowledge(c *connection, d Direction, ack uint32, at pcap.Ref) {
 	s := &c.streams[d]
 	if s.state != started {
+		b := s.lag()
 		if !s.ackSeen {
-			s.lag().ackFrom = ack
+			b.ackFrom = ack
 		}
 		if !s.ackSeen || int32(ack-s.ack) > 0 {
-			s.ack, s.ackSeen, s.lag().ackAt = ack, true, at
+			s.ack, s.ackSeen, b.ackAt = ack, true, at
 		}
 		return
 	}
