@@ -37,10 +37,6 @@ type gap struct {
 	bytes      int64
 }
 
-// minProduce is the size of the smallest Produce request: of version 0, without a client id, with one empty message for a topic
-// of one letter. A smaller gap hides none.
-const minProduce = 65
-
 // client identifies the process behind a connection as well as packets can: by its address and the name it gives itself.
 type client struct {
 	addr netip.Addr
