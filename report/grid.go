@@ -35,49 +35,64 @@ func (d *drawer) draw(b *bytes.Buffer, g grid) error {
 	if len(g.rows) == 0 {
 		return nil
 	}
+	columns := g.columns()
+	var below [][]string // of each line of the table
+	last := g.width - g.indent - g.leading(columns)
+	if last < leastColumn {
+		columns--
+		below = g.below(columns)
+	}
+	if err := d.render(g, columns, last); err != nil {
+		return err
+	}
+	write := func(line string) {
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			b.WriteString(strings.Repeat(" ", g.indent) + line + "\n")
+		}
+	}
+	i := 0
+	for line := range strings.Lines(d.text.String()) {
+		write(line)
+		if i < len(below) {
+			for _, line := range below[i] {
+				write(line)
+			}
+		}
+		i++
+	}
+	return nil
+}
+
+// render makes the text of the first columns of g. The last of all is wrapped to the width that is left for it.
+func (d *drawer) render(g grid, columns, last int) error {
 	if d.table == nil {
 		d.table = tablewriter.NewTable(&d.text, bare()...)
 	}
 	d.table.Reset()
 	d.text.Reset()
-	columns := len(g.header)
-	for _, row := range g.rows {
-		columns = max(columns, len(row))
-	}
-	last := g.width - g.indent - g.leading(columns)
-	var below [][]string // of each line of the table
-	if last < leastColumn {
-		columns--
-		below = g.below(columns)
-	}
 	d.table.Options(tablewriter.WithAlignment(g.alignment(columns)))
 	if g.header != nil {
 		d.table.Header(g.header[:columns])
 	}
+	all := columns == g.columns()
 	for _, row := range g.rows {
 		row = append(slices.Clone(row), make([]string, max(0, columns-len(row)))...)[:columns]
-		if below == nil {
+		if all {
 			row[columns-1] = strings.Join(wrap(row[columns-1], last), "\n")
 		}
 		if err := d.table.Append(row); err != nil {
 			return err
 		}
 	}
-	if err := d.table.Render(); err != nil {
-		return err
+	return d.table.Render()
+}
+
+func (g grid) columns() int {
+	columns := len(g.header)
+	for _, row := range g.rows {
+		columns = max(columns, len(row))
 	}
-	for i, line := range slices.Collect(strings.Lines(d.text.String())) {
-		lines := []string{strings.TrimRight(line, " \n")}
-		if i < len(below) {
-			lines = append(lines, below[i]...)
-		}
-		for _, line := range lines {
-			if line != "" {
-				b.WriteString(strings.Repeat(" ", g.indent) + line + "\n")
-			}
-		}
-	}
-	return nil
+	return columns
 }
 
 // below are the cells of a column as lines below their rows, as far in as the second column.
