@@ -22,7 +22,9 @@ type producers struct {
 type producer struct {
 	id            int64
 	epochs        []int16 // in the order of their first sight in a Produce request or a grant
-	top           int16   // highest epoch sent; -1 none
+	sent          []int16 // epochs of batches, in the order of their first sight
+	low, top      int16   // the lowest and the highest of them; -1 none
+	lowGiven      bool    // the lowest was given by a transaction's end or a start
 	bumps         int64   // rises that are neither a transaction's end nor a start
 	granted       []int16 // epochs given by a transaction's end or by InitProducerId at a start, the latest
 	grants        []*kafka.ProducerGranted
@@ -54,6 +56,10 @@ type control struct {
 	offset    int64
 }
 
+func newProducer(id int64, server netip.AddrPort) *producer {
+	return &producer{id: id, low: -1, top: -1, server: server}
+}
+
 func newProducers(names *topics) *producers {
 	return &producers{byID: map[int64]*producer{}, names: names}
 }
@@ -69,14 +75,14 @@ func (p *producers) get(cluster string, id int64) *producer {
 			return pr
 		}
 	}
-	return &producer{id: id, top: -1}
+	return newProducer(id, netip.AddrPort{})
 }
 
 // at returns a producer id as it is used at a server.
 func (p *producers) at(server netip.AddrPort, id int64) *producer {
 	first := p.byID[id]
 	if first == nil {
-		first = &producer{id: id, top: -1, server: server}
+		first = newProducer(id, server)
 		p.byID[id] = first
 	}
 	if len(p.names.known) < 2 {
@@ -90,18 +96,11 @@ func (p *producers) at(server netip.AddrPort, id int64) *producer {
 		case own == cluster || own == "" || n == maxClusters:
 			return pr
 		case pr.rival == nil:
-			pr.rival = &producer{id: id, top: -1, server: server}
+			pr.rival = newProducer(id, server)
 		}
 		pr = pr.rival
 	}
 	return pr
-}
-
-func (pr *producer) saw(epoch int16, at pcap.Ref) {
-	pr.used = max(pr.used, at.Time)
-	if !slices.Contains(pr.epochs, epoch) {
-		pr.epochs = append(newest(pr.epochs, maxEpochs-1), epoch)
-	}
 }
 
 func (p *producers) sent(l *link, o *kafka.BatchSent) {
@@ -113,30 +112,14 @@ func (p *producers) sent(l *link, o *kafka.BatchSent) {
 	if o.TransactionalID != nil {
 		pr.transactional = o.TransactionalID
 	}
-	if e := o.Batch.ProducerEpoch; e > pr.top {
-		switch {
-		case pr.top < 0 || slices.Contains(pr.granted, e) || endsTransactionsByEpoch(o):
-		case pr == p.byID[pr.id]:
-			pr.bumps++
-		default:
-			p.bumps++
-		}
-		pr.top = e
+	switch {
+	case !pr.rose(o):
+	case pr == p.byID[pr.id]:
+		pr.bumps++
+	default:
+		p.bumps++
 	}
 	pr.use(l)
-}
-
-// endsTransactionsByEpoch reports whether a request is one of transactions of version 2 (KIP-890), in which every end of a transaction raises
-// the epoch. Only they use Produce 12 and later; the coordinator that tells of the ends may be a broker that was not captured.
-func endsTransactionsByEpoch(o *kafka.BatchSent) bool {
-	const first = 12
-	return o.Batch.Transactional() && o.Request != nil && o.Request.APIVersion >= first
-}
-
-// grant notes that an epoch was given and is no bump.
-func (pr *producer) grant(epoch int16) {
-	const recent = 16 // a producer uses an epoch soon after it was given, or never
-	pr.granted = append(newest(pr.granted, recent-1), epoch)
 }
 
 // trimmed keeps a list of transaction ends or grants from growing for ever.
